@@ -1,0 +1,4 @@
+package llm
+
+// Classify is replaced below.
+func Classify(status int, code, text string) ErrorKind { return ErrUnknown }

@@ -1,0 +1,185 @@
+// Package wire is what the provider protocols over HTTP share: one client, request
+// headers, deadlines for the first byte and for silence in mid-stream, and the
+// translation of every failure into an *llm.Error.
+//
+// It knows no protocol: what an error body means is told to it by a function of the
+// protocol's. Keys never appear in its errors. A Client may be used concurrently;
+// a Response is read by one goroutine.
+package wire
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/isotope-agent/isotope/internal/jsonx"
+	"github.com/isotope-agent/isotope/internal/llm"
+)
+
+// The limits that a client has when its options say nothing. They differ because
+// they mean different things: a local model may read a long prompt for minutes
+// before it says anything, whereas a stream that has begun and falls silent is
+// usually dead (field report 111).
+const (
+	DefaultFirstByte = 10 * time.Minute
+	DefaultIdle      = 5 * time.Minute
+	// NoLimit as a timeout means to wait for ever.
+	NoLimit time.Duration = -1
+)
+
+// Options configure a Client. The zero value is what a program wants.
+type Options struct {
+	// UserAgent is sent unless a request sets its own; see UserAgent.
+	UserAgent string
+	// FirstByte limits the time from the request to the first byte of the answer's
+	// body, Idle the silence between two reads after that. 0 means the default,
+	// NoLimit none.
+	FirstByte, Idle time.Duration
+	// Transport replaces the network, for tests and recordings.
+	Transport http.RoundTripper
+}
+
+// Client sends requests to providers. Connections are kept and reused; the
+// environment's proxy settings and HTTP/2 are honoured.
+type Client struct {
+	opts Options
+	http func() *http.Client
+}
+
+// New returns a client. Nothing is built before the first request.
+func New(o Options) *Client {
+	o.FirstByte = orDefault(o.FirstByte, DefaultFirstByte)
+	o.Idle = orDefault(o.Idle, DefaultIdle)
+	return &Client{opts: o, http: sync.OnceValue(func() *http.Client {
+		t := o.Transport
+		if t == nil {
+			t = transport()
+		}
+		return &http.Client{Transport: t, CheckRedirect: sameHost}
+	})}
+}
+
+// UserAgent returns the value of the User-Agent header for a version of the program.
+func UserAgent(version string) string {
+	return fmt.Sprintf("isotope/%s (%s; %s; %s)", version, runtime.GOOS, runtime.Version(), runtime.GOARCH)
+}
+
+// CloseIdle closes the connections that are not in use.
+func (c *Client) CloseIdle() { c.http().CloseIdleConnections() }
+
+func transport() *http.Transport {
+	return &http.Transport{
+		Proxy:               http.ProxyFromEnvironment,
+		DialContext:         (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+		ForceAttemptHTTP2:   true,
+		MaxIdleConnsPerHost: 16,
+		IdleConnTimeout:     90 * time.Second,
+		TLSHandshakeTimeout: 20 * time.Second,
+		// A connection that died while the machine slept must not hold a request
+		// until the idle limit.
+		HTTP2: &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second},
+	}
+}
+
+// maxRedirects is more than any provider uses.
+const maxRedirects = 5
+
+// sameHost follows redirects that keep method and host only: keys travel in headers
+// that net/http would hand to any host. Others come back as an error status.
+func sameHost(req *http.Request, via []*http.Request) error {
+	first := via[0]
+	if req.Method != first.Method || req.URL.Host != first.URL.Host || req.URL.Scheme != first.URL.Scheme || len(via) > maxRedirects {
+		return http.ErrUseLastResponse
+	}
+	return nil
+}
+
+// Request is one POST. Body is sent as it is when it is a []byte, else as JSON.
+type Request struct {
+	URL    string
+	Header http.Header
+	Body   any
+	// FirstByte and Idle override the client's limits; 0 keeps them.
+	FirstByte, Idle time.Duration
+	// Explain words an error status the way the protocol's clients know it and
+	// returns the provider's code or type for the error. body is trimmed. Nil, or
+	// an empty message, gives StatusText.
+	Explain func(status int, body string) (message, code string)
+	// Aborted is the message of a stream that the caller cancelled after its answer
+	// began; "" is TextStreamAborted.
+	Aborted string
+}
+
+// Post sends a request and returns the answer of a 2xx status, whose body has yet to
+// be read: the caller closes it. The error is always an *llm.Error: an error status,
+// a connection that failed, a limit that was reached, or kind ErrAborted when ctx was
+// cancelled.
+func (c *Client) Post(ctx context.Context, r Request) (*Response, error) {
+	body, err := encode(r.Body)
+	if err != nil {
+		return nil, &llm.Error{Kind: llm.ErrBadRequest, Message: "encoding the request: " + err.Error(), Err: err}
+	}
+	inner, cancel := context.WithCancelCause(ctx)
+	s := &Response{
+		ctx: ctx, inner: inner, cancel: cancel, aborted: r.Aborted,
+		limit: orDefault(r.FirstByte, c.opts.FirstByte), idle: orDefault(r.Idle, c.opts.Idle),
+	}
+	resp, err := c.do(s, r, body)
+	if err != nil {
+		s.Close()
+		return nil, err
+	}
+	return resp, nil
+}
+
+func (c *Client) do(s *Response, r Request, body []byte) (*Response, error) {
+	req, err := http.NewRequestWithContext(s.inner, http.MethodPost, r.URL, bytes.NewReader(body))
+	if err != nil {
+		err = withoutURL(err)
+		return nil, &llm.Error{Kind: llm.ErrBadRequest, Message: TextBadURL + ": " + err.Error(), Err: err}
+	}
+	if r.Header != nil {
+		req.Header = r.Header.Clone()
+	}
+	setDefault(req.Header, "Content-Type", "application/json")
+	setDefault(req.Header, "Accept", "application/json")
+	setDefault(req.Header, "User-Agent", c.opts.UserAgent)
+	s.secrets = secrets(req.Header)
+	s.begun = time.Now()
+	stop := s.watch(s.limit)
+	resp, err := c.http().Do(req)
+	stop()
+	if err != nil {
+		return nil, s.connectError(err)
+	}
+	s.body, s.Status, s.Header = resp.Body, resp.StatusCode, resp.Header
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		return nil, s.statusError(r.Explain)
+	}
+	return s, nil
+}
+
+func encode(body any) ([]byte, error) {
+	switch b := body.(type) {
+	case nil:
+		return nil, nil
+	case []byte:
+		return b, nil
+	}
+	return jsonx.Marshal(body)
+}
+
+func orDefault(d, other time.Duration) time.Duration {
+	if d == 0 {
+		return other
+	}
+	return d
+}
+
+var _ io.ReadCloser = (*Response)(nil)

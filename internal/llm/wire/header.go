@@ -1,0 +1,59 @@
+package wire
+
+import (
+	"net/http"
+	"strings"
+)
+
+// Headers merges header maps, names without regard to case: a later map wins, and an
+// empty value removes what earlier ones set. White space around values is dropped:
+// keys are often pasted with a line end.
+func Headers(sources ...map[string]string) http.Header {
+	h := http.Header{}
+	for _, source := range sources {
+		for name, value := range source {
+			if value = strings.TrimSpace(value); value == "" {
+				h.Del(name)
+			} else {
+				h.Set(name, value)
+			}
+		}
+	}
+	return h
+}
+
+func setDefault(h http.Header, name, value string) {
+	if value != "" && h.Get(name) == "" {
+		h.Set(name, value)
+	}
+}
+
+// Redacted stands in an error for a credential that a server echoed.
+const Redacted = "[redacted]"
+
+// credentialHeaders carry keys.
+var credentialHeaders = []string{"Authorization", "X-Api-Key", "Api-Key", "X-Goog-Api-Key", "Cf-Aig-Authorization", "Proxy-Authorization"}
+
+// secrets returns the credentials of a request.
+func secrets(h http.Header) []string {
+	var out []string
+	for _, name := range credentialHeaders {
+		for _, v := range h[name] {
+			if _, after, ok := strings.Cut(v, " "); ok {
+				v = after
+			}
+			if len(v) >= 8 { // shorter ones are placeholders of local servers
+				out = append(out, v)
+			}
+		}
+	}
+	return out
+}
+
+// scrub removes the request's credentials from text.
+func (s *Response) scrub(text string) string {
+	for _, secret := range s.secrets {
+		text = strings.ReplaceAll(text, secret, Redacted)
+	}
+	return text
+}
