@@ -16,7 +16,9 @@ const (
 
 // Model describes one model of one provider, as clients see it (seeds/000, Model).
 // ContextWindow and MaxTokens are tokens. Compat is raw: each protocol decodes the
-// flags it knows. Headers may hold secrets and are never shown to clients.
+// flags it knows; so are InputLimits, PromptCache and the sampling parameters, which
+// are as models.json states them. Headers may hold secrets and are never shown to
+// clients.
 type Model struct {
 	ID               string                    `json:"id"`
 	Name             string                    `json:"name"`
@@ -26,10 +28,13 @@ type Model struct {
 	Reasoning        bool                      `json:"reasoning"`
 	ThinkingLevelMap map[ThinkingLevel]*string `json:"thinkingLevelMap,omitzero"`
 	Input            []string                  `json:"input"`
+	InputLimits      jsonx.Raw                 `json:"inputLimits,omitzero"`
 	Cost             ModelCost                 `json:"cost"`
+	PromptCache      jsonx.Raw                 `json:"promptCache,omitzero"`
 	ContextWindow    int64                     `json:"contextWindow"`
 	MaxTokens        int64                     `json:"maxTokens"`
 	SamplingParams   jsonx.Raw                 `json:"samplingParams,omitzero"`
+	SamplingByLevel  jsonx.Raw                 `json:"samplingParamsByThinkingLevel,omitzero"`
 	Compat           jsonx.Raw                 `json:"compat,omitzero"`
 	Headers          map[string]string         `json:"-"`
 }
