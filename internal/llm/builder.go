@@ -77,7 +77,7 @@ func (b *Builder) Add(e Event) {
 	case EventDone:
 		b.meta(e)
 		b.done = true
-		b.msg.StopReason, b.msg.RawStopReason = e.StopReason, e.RawStopReason
+		b.msg.StopReason = e.StopReason
 	}
 }
 
@@ -128,6 +128,9 @@ func (b *Builder) meta(e Event) {
 	}
 	if e.ProviderLevel != "" {
 		b.msg.ProviderThinkingLevel = e.ProviderLevel
+	}
+	if e.RawStopReason != "" { // a stop that is an error has no EventDone
+		b.msg.RawStopReason = e.RawStopReason
 	}
 	if e.EndTurn != nil {
 		b.msg.EndTurn = e.EndTurn

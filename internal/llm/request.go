@@ -51,8 +51,10 @@ type EventKind uint8
 // their appearance; each block has a start, deltas and an end. Chat Completions
 // ends its blocks only at the end of the stream.
 const (
-	// EventMeta updates what is known of the response: ResponseID, ResponseModel
-	// and Usage when not nil. The first one marks the start of the answer.
+	// EventMeta updates what is known of the response: ResponseID, ResponseModel,
+	// RawStopReason (before an error that a stop reason stands for) and Usage when
+	// not nil. The first one comes before all other events and marks the start of
+	// the answer.
 	EventMeta EventKind = iota + 1
 	EventTextStart
 	EventTextDelta
