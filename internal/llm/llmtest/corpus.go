@@ -1,0 +1,246 @@
+package llmtest
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/isotope-agent/isotope/internal/jsonx"
+	"github.com/isotope-agent/isotope/internal/llm"
+)
+
+// Corpus says which recorded streams a protocol is run against and how it reads them.
+type Corpus struct {
+	// APIs are names of the index: "anthropic", "openai-chat", "openai-responses".
+	APIs []string
+	// Stop maps the provider's stop reasons; StopError for those that are an error.
+	// A reason that is missing fails the test. "" stands for a stream without one.
+	Stop map[string]llm.StopReason
+	// Deviations change what the index expects of an item, by its name, where this
+	// program decides otherwise; Why is for the reader.
+	Deviations map[string]Deviation
+}
+
+// Deviation is a change to what an item is expected to give.
+type Deviation struct {
+	Why   string
+	Apply func(*Expected)
+}
+
+// Expected is what a recorded stream must give.
+type Expected struct {
+	Text          string
+	Thinking      string
+	Calls         []Call
+	RawStopReason string
+	Stop          llm.StopReason
+	Usage         *Tokens // nil: not compared
+}
+
+// Call is an expected tool call. ID is "" when the provider sent none; Arguments is
+// compact JSON with sorted keys, "" when they are no JSON.
+type Call struct {
+	ID, Name, Arguments string
+}
+
+// root finds the recorded streams from a package's directory.
+func root() (string, bool) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", false
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			break
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			return "", false
+		}
+		dir = up
+	}
+	streams := filepath.Join(dir, "..", "shared", "data", "streams")
+	_, err = os.Stat(filepath.Join(streams, "index.json"))
+	return streams, err == nil
+}
+
+type indexItem struct {
+	Name     string `json:"name"`
+	Provider string `json:"provider"`
+	API      string `json:"api"`
+	Kind     string `json:"kind"`
+	File     string `json:"response_file"`
+}
+
+type metaFile struct {
+	Expected struct {
+		Text      string `json:"text"`
+		Thinking  string `json:"thinking"`
+		ToolCalls []struct {
+			ID        *string   `json:"id"`
+			Name      string    `json:"name"`
+			Arguments jsonx.Raw `json:"arguments"`
+		} `json:"tool_calls"`
+		StopReason *string `json:"stop_reason"`
+		Usage      *struct {
+			Input      int64  `json:"input"`
+			Output     int64  `json:"output"`
+			CacheRead  int64  `json:"cacheRead"`
+			CacheWrite int64  `json:"cacheWrite"`
+			Reasoning  *int64 `json:"reasoning"`
+		} `json:"usage"`
+		Error jsonx.Raw `json:"error"`
+	} `json:"expected"`
+}
+
+// RunCorpus replays every recorded stream of the corpus; it skips when the recordings
+// are not there.
+func RunCorpus(t *testing.T, p Protocol, c Corpus) {
+	dir, ok := root()
+	if !ok {
+		t.Skip("no recorded streams here")
+	}
+	var index []indexItem
+	readJSON(t, filepath.Join(dir, "index.json"), &index)
+	n := 0
+	for _, it := range index {
+		if it.Kind != "stream" || !slices.Contains(c.APIs, it.API) {
+			continue
+		}
+		n++
+		t.Run(it.Name, func(t *testing.T) {
+			var meta metaFile
+			readJSON(t, filepath.Join(dir, it.Name+".meta.json"), &meta)
+			body, err := os.ReadFile(filepath.Join(dir, it.Provider, it.File))
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.corpusItem(t, body, expected(t, meta, c, it.Name))
+		})
+	}
+	if n == 0 {
+		t.Errorf("the index has no streams for %v", c.APIs)
+	}
+}
+
+func (p Protocol) corpusItem(t *testing.T, body []byte, want Expected) {
+	r := p.Play(t, body)
+	if diff := cmp.Diff(want, actual(t, r, want), cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("(-want +got):\n%s\nerror: %v", diff, r.Err)
+	}
+	whole := r.Text(t)
+	for name, pieces := range map[string][][]byte{
+		"byte by byte":   bytewise(body),
+		"pieces of 1009": slices.Collect(slices.Chunk(body, 1009)),
+	} {
+		if diff := cmp.Diff(whole, p.Play(t, pieces...).Text(t)); diff != "" {
+			t.Errorf("%s (-whole +pieces):\n%s", name, diff)
+		}
+	}
+	for i := range bytes.Count(body, []byte("\n")) {
+		lines := bytes.SplitAfterN(body, []byte("\n"), i+2)
+		rest := lines[len(lines)-1]
+		p.Play(t, body[:len(body)-len(rest)]) // keeps the contract
+		if i > 400 {
+			break
+		}
+	}
+}
+
+// expected translates what the index expects.
+func expected(t *testing.T, m metaFile, c Corpus, name string) Expected {
+	e := Expected{Text: m.Expected.Text, Thinking: m.Expected.Thinking}
+	if m.Expected.StopReason != nil {
+		e.RawStopReason = *m.Expected.StopReason
+	}
+	if e.Stop = c.Stop[e.RawStopReason]; e.Stop == "" {
+		t.Errorf("stop reason %q is not mapped", e.RawStopReason)
+	}
+	if m.Expected.Error != nil && m.Expected.Error.Kind() != 'n' {
+		e.Stop = llm.StopError
+	}
+	for _, tc := range m.Expected.ToolCalls {
+		call := Call{Name: tc.Name, Arguments: sorted(t, tc.Arguments)}
+		if tc.ID != nil {
+			call.ID = *tc.ID
+		}
+		e.Calls = append(e.Calls, call)
+	}
+	if u := m.Expected.Usage; u != nil {
+		e.Usage = &Tokens{Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite}
+		if u.Reasoning != nil && *u.Reasoning > 0 {
+			e.Usage.Reasoning = u.Reasoning
+		}
+	}
+	if d, ok := c.Deviations[name]; ok {
+		d.Apply(&e)
+	}
+	return e
+}
+
+// actual is what came, in the terms of want.
+func actual(t *testing.T, r Result, want Expected) Expected {
+	m := r.Message
+	got := Expected{RawStopReason: m.RawStopReason, Stop: m.StopReason, Text: m.Content.PlainText("")}
+	var thinking strings.Builder
+	for _, b := range m.Content {
+		if th, ok := b.(*llm.Thinking); ok && !th.Redacted {
+			thinking.WriteString(th.Thinking)
+		}
+	}
+	got.Thinking = thinking.String()
+	for i, tc := range m.Content.ToolCalls() {
+		call := Call{ID: tc.ID, Name: tc.Name, Arguments: sorted(t, tc.Arguments)}
+		if tc.InvalidArguments != "" {
+			call.Arguments = ""
+		}
+		if i < len(want.Calls) && want.Calls[i].ID == "" {
+			if tc.ID == "" {
+				t.Error("a tool call without an id")
+			}
+			call.ID = "" // made here
+		}
+		got.Calls = append(got.Calls, call)
+	}
+	if want.Usage != nil {
+		u := m.Usage
+		got.Usage = &Tokens{Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite}
+		if u.Reasoning != nil && *u.Reasoning > 0 {
+			got.Usage.Reasoning = u.Reasoning
+		}
+	}
+	return got
+}
+
+// sorted returns JSON with its keys in order, "" for none.
+func sorted(t *testing.T, raw jsonx.Raw) string {
+	if len(raw) == 0 || raw.Kind() == 'n' {
+		return ""
+	}
+	var v any
+	if err := jsonx.Unmarshal(raw, &v); err != nil {
+		t.Fatal(err)
+	}
+	b, err := jsonx.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func readJSON(t *testing.T, file string, v any) {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := jsonx.Unmarshal(b, v); err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+}
