@@ -1,0 +1,231 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/isotope-agent/isotope/internal/event"
+	"github.com/isotope-agent/isotope/internal/jsonx"
+	"github.com/isotope-agent/isotope/internal/llm"
+	"github.com/isotope-agent/isotope/internal/tool"
+)
+
+// execution is one tool call on its way from start to result.
+type execution struct {
+	call   *llm.ToolCall
+	tool   tool.Tool
+	args   jsonx.Raw
+	result tool.Result
+	failed bool   // the call itself failed (error, refusal), whatever the result says
+	ran    *int64 // milliseconds it ran; nil when it never did
+}
+
+// runTools runs the calls of one answer. Ends are told in the order of completion,
+// the result messages in the order of the calls. Every call gets a result, whatever
+// happens. terminate reports whether all results ask for the end of the run.
+func (r *run) runTools(ctx context.Context, tools *tool.Set, msg *llm.AssistantMessage, calls []*llm.ToolCall) (results []*llm.ToolResultMessage, terminate bool) {
+	execs := make([]*execution, len(calls))
+	for i, call := range calls {
+		execs[i] = &execution{call: call}
+	}
+	if msg.StopReason == llm.StopLength {
+		return r.refuseTruncated(ctx, execs), false
+	}
+	if sequential(tools, calls) {
+		for _, x := range execs {
+			if r.begin(ctx, tools, x) {
+				r.parallel(ctx, []*execution{x})
+			}
+			results = append(results, r.tellResult(ctx, x))
+		}
+	} else {
+		var ready []*execution
+		for _, x := range execs {
+			if r.begin(ctx, tools, x) {
+				ready = append(ready, x)
+			}
+		}
+		r.parallel(ctx, ready)
+		for _, x := range execs {
+			results = append(results, r.tellResult(ctx, x))
+		}
+	}
+	terminate = true
+	for _, x := range execs {
+		terminate = terminate && x.result.Terminate
+	}
+	return results, terminate
+}
+
+// refuseTruncated answers the calls of an answer that hit the token limit: their
+// arguments cannot be trusted.
+func (r *run) refuseTruncated(ctx context.Context, execs []*execution) []*llm.ToolResultMessage {
+	var results []*llm.ToolResultMessage
+	for _, x := range execs {
+		r.tellStart(x)
+		r.refuse(ctx, x, fmt.Sprintf(textLengthStop, x.call.Name))
+		results = append(results, r.tellResult(ctx, x))
+	}
+	return results
+}
+
+// begin tells the start of a call and checks it. It reports whether the call is to
+// be run; one that is not has been told as failed.
+func (r *run) begin(ctx context.Context, tools *tool.Set, x *execution) bool {
+	r.tellStart(x)
+	if ctx.Err() != nil {
+		r.refuse(ctx, x, TextToolAborted)
+		return false
+	}
+	t, ok := tools.Lookup(x.call.Name)
+	if !ok {
+		r.refuse(ctx, x, fmt.Sprintf(textToolNotFound, x.call.Name))
+		return false
+	}
+	args, err := tool.Prepare(t.Spec(), x.call)
+	if err != nil {
+		r.refuse(ctx, x, err.Error())
+		return false
+	}
+	if r.cfg.BeforeTool != nil {
+		call := *x.call
+		call.Arguments = args
+		d, err := r.cfg.BeforeTool(ctx, &call)
+		switch {
+		case err != nil:
+			r.refuse(ctx, x, err.Error())
+			return false
+		case d.Block && d.Reason == "":
+			r.refuse(ctx, x, TextToolBlocked)
+			return false
+		case d.Block:
+			r.refuse(ctx, x, d.Reason)
+			return false
+		}
+		args = call.Arguments
+	}
+	x.tool, x.args = t, args
+	return true
+}
+
+// parallel runs calls beside each other and tells their ends as they come. Tools
+// that keep an order of their own (per file) reserve it here, in call order.
+func (r *run) parallel(ctx context.Context, execs []*execution) {
+	done := make(chan *execution, len(execs))
+	for _, x := range execs {
+		run := tool.Start(ctx, x.tool, tool.Call{ID: x.call.ID, Args: x.args})
+		go func() {
+			r.execute(ctx, x, run)
+			done <- x
+		}()
+	}
+	for range execs {
+		x := <-done
+		if r.cfg.AfterTool != nil {
+			x.result = r.cfg.AfterTool(ctx, x.call, x.result)
+		}
+		r.tellEnd(x)
+	}
+}
+
+// execute runs one call on its own goroutine. A panic of a tool is its failure.
+func (r *run) execute(ctx context.Context, x *execution, run tool.RunFunc) {
+	start := r.cfg.Now()
+	updates := &updates{run: r, call: x.call}
+	defer func() {
+		if p := recover(); p != nil {
+			x.result, x.failed = tool.ErrorResult(fmt.Sprintf(textToolCrashed, x.call.Name, p)), true
+		}
+		updates.close()
+		ms := r.cfg.Now().Sub(start).Milliseconds()
+		x.ran = &ms
+	}()
+	res, err := run(updates.tell)
+	switch {
+	case err == nil:
+		x.result, x.failed = res, res.IsError
+	case ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.Cause(ctx))):
+		x.result, x.failed = tool.ErrorResult(TextToolAborted), true
+	default:
+		x.result, x.failed = tool.ErrorResult(err.Error()), true
+	}
+	if x.result.Content == nil {
+		x.result.Content = llm.Content{}
+	}
+}
+
+// updates forwards partial results until the call is over; late ones are dropped.
+type updates struct {
+	run    *run
+	call   *llm.ToolCall
+	mu     sync.Mutex
+	closed bool
+}
+
+func (u *updates) tell(res tool.Result) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.closed {
+		return
+	}
+	if res.Content == nil {
+		res.Content = llm.Content{}
+	}
+	u.run.cfg.Emit(event.ToolExecutionUpdate{ToolCallID: u.call.ID, ToolName: u.call.Name, Args: u.call.Arguments, PartialResult: res})
+}
+
+func (u *updates) close() {
+	u.mu.Lock()
+	u.closed = true
+	u.mu.Unlock()
+}
+
+// refuse answers a call that does not run, and tells its end.
+func (r *run) refuse(_ context.Context, x *execution, text string) {
+	x.result, x.failed = tool.ErrorResult(text), true
+	r.tellEnd(x)
+}
+
+func (r *run) tellStart(x *execution) {
+	r.cfg.Emit(event.ToolExecutionStart{ToolCallID: x.call.ID, ToolName: x.call.Name, Args: x.call.Arguments})
+}
+
+func (r *run) tellEnd(x *execution) {
+	r.cfg.Emit(event.ToolExecutionEnd{ToolCallID: x.call.ID, ToolName: x.call.Name, Result: x.result, IsError: x.failed, DurationMs: x.ran})
+}
+
+// tellResult commits and tells the result message of a call. A result that cannot
+// be stored still stands on the wire; the next commit reports the fault again.
+func (r *run) tellResult(ctx context.Context, x *execution) *llm.ToolResultMessage {
+	m := &llm.ToolResultMessage{
+		ToolCallID: x.call.ID, ToolName: x.call.Name, Content: x.result.Content, Usage: x.result.Usage,
+		IsError: x.failed, DurationMs: x.ran, Timestamp: r.cfg.Now().UnixMilli(),
+	}
+	if x.result.Details != nil {
+		details, err := jsonx.Marshal(x.result.Details)
+		if err == nil {
+			m.Details = details
+		}
+	}
+	r.cfg.Emit(event.MessageStart{Message: m})
+	if r.commit(ctx, m) == nil {
+		if kept, ok := r.out.Messages[len(r.out.Messages)-1].(*llm.ToolResultMessage); ok {
+			return kept
+		}
+	}
+	return m
+}
+
+// sequential reports whether one of the called tools must not run beside others.
+func sequential(tools *tool.Set, calls []*llm.ToolCall) bool {
+	for _, c := range calls {
+		if t, ok := tools.Lookup(c.Name); ok {
+			if s, ok := t.(tool.Sequential); ok && s.Sequential() {
+				return true
+			}
+		}
+	}
+	return false
+}
