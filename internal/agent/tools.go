@@ -116,8 +116,14 @@ func (r *run) parallel(ctx context.Context, execs []*execution) {
 	done := make(chan *execution, len(execs))
 	for _, x := range execs {
 		run := tool.Start(ctx, x.tool, tool.Call{ID: x.call.ID, Args: x.args})
+		u := &updates{run: r, call: x.call}
+		if o, ok := x.tool.(tool.Opener); ok {
+			if res, ok := o.Opening(); ok {
+				u.tell(res)
+			}
+		}
 		go func() {
-			r.execute(ctx, x, run)
+			r.execute(ctx, x, run, u)
 			done <- x
 		}()
 	}
@@ -131,9 +137,8 @@ func (r *run) parallel(ctx context.Context, execs []*execution) {
 }
 
 // execute runs one call on its own goroutine. A panic of a tool is its failure.
-func (r *run) execute(ctx context.Context, x *execution, run tool.RunFunc) {
+func (r *run) execute(ctx context.Context, x *execution, run tool.RunFunc, updates *updates) {
 	start := r.cfg.Now()
-	updates := &updates{run: r, call: x.call}
 	defer func() {
 		if p := recover(); p != nil {
 			x.result, x.failed = tool.ErrorResult(fmt.Sprintf(textToolCrashed, x.call.Name, p)), true

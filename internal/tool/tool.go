@@ -34,6 +34,13 @@ type Prompted interface {
 // such call makes its whole batch run one after the other.
 type Sequential interface{ Sequential() bool }
 
+// Opener is implemented by tools that show something before they have any output.
+// The loop tells it before the call starts, so that the updates of calls that start
+// together come in call order. ok false means that there is nothing to show.
+type Opener interface {
+	Opening() (res Result, ok bool)
+}
+
 // Call is one checked call of a tool.
 type Call struct {
 	ID   string
