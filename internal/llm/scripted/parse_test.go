@@ -16,7 +16,7 @@ var badScripts = []struct {
 	script, want string
 	beyond       bool
 }{
-	{`[]`, "cannot unmarshal", false},
+	{`[]`, "unmarshal JSON array", false},
 	{`{}`, "turns is missing", false},
 	{`{"turns":[]}`, "turns is empty", false},
 	{`{"turns":{}}`, "/turns", false},
