@@ -12,17 +12,22 @@ const (
 	// The proportional margin holds only while it leaves this much for the answer;
 	// below it the fixed margin counts and the answer is capped at it.
 	roomyAnswer = 32768
+	// defaultAnswer is the cap of a model that states none.
+	defaultAnswer = 16384
 )
 
 // AnswerBudget returns the cap on the tokens of req's answer: req.MaxTokens, else the
 // model's own cap, and no more than the context window has room for beside the
 // estimated input. It is at least 1.
 func AnswerBudget(req *Request) int64 {
-	want := req.MaxTokens
-	if want <= 0 || req.Model.MaxTokens > 0 && want > req.Model.MaxTokens {
-		want = req.Model.MaxTokens
+	most := req.Model.MaxTokens
+	if most <= 0 {
+		most = defaultAnswer
 	}
-	return FitAnswer(req, want)
+	if req.MaxTokens > 0 {
+		most = min(most, req.MaxTokens)
+	}
+	return FitAnswer(req, most)
 }
 
 // FitAnswer returns want, or less when the context window has no room for it.

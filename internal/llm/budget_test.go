@@ -16,6 +16,7 @@ func TestAnswerBudget(t *testing.T) {
 	}{
 		"the model's cap":            {200000, 16384, 0, text(10), 16384},
 		"the request's cap":          {200000, 16384, 100, text(10), 100},
+		"a model without a cap":      {200000, 0, 0, text(10), 16384},
 		"no more than the model's":   {200000, 16384, 99999, text(10), 16384},
 		"no known window":            {0, 16384, 0, text(1000000), 16384},
 		"proportional margin":        {200000, 200000, 0, text(350000), 200000 - 100000 - 15000},

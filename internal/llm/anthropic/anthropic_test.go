@@ -1,0 +1,33 @@
+package anthropic
+
+import (
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/isotope-agent/isotope/internal/llm"
+	"github.com/isotope-agent/isotope/internal/llm/llmtest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func model() *llm.Model {
+	return &llm.Model{
+		ID: "mock", Name: "Mock", API: llm.APIAnthropicMessages, Provider: "mock-anthropic", BaseURL: "http://mock.invalid",
+		Reasoning: true, Input: []string{"text", "image"}, ContextWindow: 200000, MaxTokens: 16384,
+	}
+}
+
+func protocol() llmtest.Protocol { return llmtest.Protocol{New: New, Model: model()} }
+
+func TestConformance(t *testing.T) { llmtest.Run(t, protocol()) }
+
+func TestCorpus(t *testing.T) {
+	llmtest.RunCorpus(t, protocol(), llmtest.Corpus{
+		APIs: []string{"anthropic"},
+		Stop: map[string]llm.StopReason{
+			"": llm.StopError, "end_turn": llm.StopEnd, "tool_use": llm.StopToolUse, "max_tokens": llm.StopLength,
+			"stop_sequence": llm.StopEnd, "pause_turn": llm.StopEnd, "refusal": llm.StopError, "model_context_window_exceeded": llm.StopError,
+		},
+	})
+}
