@@ -1,0 +1,67 @@
+package openai_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/isotope-agent/isotope/internal/llm"
+	"github.com/isotope-agent/isotope/internal/llm/llmtest"
+	"github.com/isotope-agent/isotope/internal/llm/openai"
+)
+
+func protocol() llmtest.Protocol {
+	return llmtest.Protocol{
+		New: openai.New,
+		Model: &llm.Model{
+			ID: "test-model", API: llm.APIOpenAICompletions, Provider: "test", Reasoning: true,
+			Input: []string{"text", "image"}, ContextWindow: 200_000, MaxTokens: 16_384,
+		},
+	}
+}
+
+func TestConformance(t *testing.T) { llmtest.Run(t, protocol()) }
+
+func stop(reason llm.StopReason) func(*llmtest.Expected) {
+	return func(e *llmtest.Expected) { e.Stop = reason }
+}
+
+// refusal lets the refusal of a recorded stream be its text.
+func refusal(t *testing.T, name string) func(*llmtest.Expected) {
+	body, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "shared", "data", "streams", name+".response.sse"))
+	if err != nil {
+		t.Log(err)
+	}
+	var said strings.Builder
+	for _, m := range regexp.MustCompile(`"refusal":"([^"]*)"`).FindAllSubmatch(body, -1) {
+		said.Write(m[1])
+	}
+	return func(e *llmtest.Expected) { e.Text = said.String() }
+}
+
+func TestCorpus(t *testing.T) {
+	calls := llmtest.Deviation{Why: "an answer with tool calls stops for them, whatever the server calls it", Apply: stop(llm.StopToolUse)}
+	done := llmtest.Deviation{Why: "[DONE] after a complete call: dialects.md, last row", Apply: stop(llm.StopToolUse)}
+	llmtest.RunCorpus(t, protocol(), llmtest.Corpus{
+		APIs: []string{"openai-chat"},
+		Stop: map[string]llm.StopReason{
+			"stop": llm.StopEnd, "length": llm.StopLength, "tool_calls": llm.StopToolUse,
+			"content_filter": llm.StopError, "": llm.StopError,
+		},
+		Deviations: map[string]llmtest.Deviation{
+			"openai/chat-tool-forced-finish-stop": calls,
+			"openai/chat-args-invalid-json":       calls,
+			"openai/chat-keepalive-comments":      calls,
+			"openrouter/tool-kimi-args-twice":     done,
+			"openrouter/tool-kimi-no-finish":      done,
+			"snowflake/text-no-finish-reason":     {Why: "[DONE] after text: dialects.md, last row", Apply: stop(llm.StopEnd)},
+			"openai/chat-refusal":                 {Why: "a refusal is shown", Apply: refusal(t, "openai/chat-refusal")},
+			"openai/chat-refusal-logprobs":        {Why: "a refusal is shown", Apply: refusal(t, "openai/chat-refusal-logprobs")},
+			"cloudflare/text": {Why: "a last usage of zeros does not take back an earlier one", Apply: func(e *llmtest.Expected) {
+				e.Usage = &llmtest.Tokens{Input: 45, Output: 2}
+			}},
+		},
+	})
+}
