@@ -175,6 +175,16 @@ func (p Protocol) cancel(t *testing.T, body []byte) {
 	p.breakOff(t, body)
 }
 
+// Abort returns the result of a stream that is cancelled after sent has come, and
+// before the headers when sent is nil.
+func Abort(t testing.TB, p Protocol, sent []byte) Result {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	time.AfterFunc(20*time.Millisecond, cancel)
+	return p.collect(t, ctx, &Answer{Pieces: [][]byte{sent}, Hang: true, HangFirst: sent == nil}, nil)
+}
+
 // breakOff leaves the loop after each number of events.
 func (p Protocol) breakOff(t *testing.T, body []byte) {
 	total := len(p.Play(t, body).Events)
