@@ -1,0 +1,291 @@
+package session
+
+import (
+	"hash/maphash"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// record is one entry in the index: 48 bytes and the bytes of its id.
+type record struct {
+	off    int64  // of the line in the file; with flagMem, its number in the list of lines in memory
+	ms     int64  // timestamp
+	id     string // points into an arena
+	len    uint32 // of the line, without its end
+	parent int32  // number of the parent's record, or noParent
+	typ    uint16 // number in the table of type names
+	role   role
+	flags  uint8
+}
+
+const noParent = -1
+
+const (
+	flagMem   = 1 << iota // the line is in memory, not in the file
+	flagDirty             // the line must be re-encoded on its way out
+	flagOdd               // the texts that cannot be derived are in index.odd
+)
+
+// role is the role of a message entry, as far as the store has to know it.
+type role uint8
+
+const (
+	roleNone role = iota // no message entry, or a message without a role
+	roleUser
+	roleAssistant
+	roleToolResult
+	roleSystem
+	roleOther
+)
+
+var roleNames = [...]string{roleUser: "user", roleAssistant: "assistant", roleToolResult: "toolResult", roleSystem: "system"}
+
+// Numbers of the known types in every type table.
+const (
+	typMessage uint16 = iota
+	typModelChange
+	typThinking
+	typInfo
+	typLabel
+	typCustom
+	typCustomMessage
+	typBranchSummary
+	typCompaction
+	typWindow
+	typEdit
+	typUsage
+	knownTypes
+)
+
+var typeNames = [knownTypes]string{
+	typMessage: TypeMessage, typModelChange: TypeModelChange, typThinking: TypeThinkingLevelChange, typInfo: TypeSessionInfo,
+	typLabel: TypeLabel, typCustom: TypeCustom, typCustomMessage: TypeCustomMessage, typBranchSummary: TypeBranchSummary,
+	typCompaction: TypeCompaction, typWindow: TypeContextWindowChange, typEdit: TypeContextEdit, typUsage: TypeUsage,
+}
+
+// oddity holds the texts of an entry that is not the usual case: a parent that is
+// not in the session, a timestamp that is no canonical ISO time.
+type oddity struct{ parent, ts string }
+
+// index is the list of entries. Views share its slices and maps: records and types
+// only ever grow, behind what a view can see; everything else is replaced, not
+// changed, once shared is set.
+type index struct {
+	recs   []record
+	types  []string
+	odd    map[int32]oddity
+	ids    idTable
+	arena  arena
+	shared bool
+}
+
+func newIndex() index {
+	return index{types: typeNames[:knownTypes:knownTypes], ids: idTable{seed: maphash.MakeSeed()}}
+}
+
+// add appends the record of a line. The parent is the nearest earlier entry of that
+// id; resolve looks for later ones.
+func (x *index) add(h head, off int64, n int, flags uint8) int32 {
+	i := int32(len(x.recs))
+	ms, canonical := parseTime(h.ts)
+	r := record{off: off, len: uint32(n), parent: noParent, id: x.arena.keep(h.id), typ: x.typeNumber(h.typ), ms: ms, flags: flags}
+	if h.dirty {
+		r.flags |= flagDirty
+	}
+	if r.typ == typMessage {
+		r.role = roleOf(h.role)
+	}
+	var o oddity
+	if len(h.parent) > 0 && string(h.parent) != r.id {
+		if r.parent = x.find(string(h.parent)); r.parent == noParent {
+			o.parent = string(h.parent)
+		}
+	}
+	if !canonical {
+		o.ts = string(h.ts)
+	}
+	if o != (oddity{}) {
+		r.flags |= flagOdd
+		x.setOdd(i, o)
+	}
+	x.recs = append(x.recs, r)
+	x.ids.insert(x.recs, i)
+	return i
+}
+
+func (x *index) setOdd(i int32, o oddity) {
+	if x.shared {
+		x.odd = maps.Clone(x.odd)
+	}
+	if x.odd == nil {
+		x.odd = map[int32]oddity{}
+	}
+	x.odd[i] = o
+}
+
+func roleOf(name []byte) role {
+	if len(name) == 0 {
+		return roleNone
+	}
+	for r := roleUser; r <= roleSystem; r++ {
+		if string(name) == roleNames[r] {
+			return r
+		}
+	}
+	return roleOther
+}
+
+func (x *index) typeNumber(name []byte) uint16 {
+	for i, t := range x.types {
+		if t == string(name) {
+			return uint16(i)
+		}
+	}
+	if len(x.types) > 1<<15 {
+		return x.typeNumber(nil) // beyond any sense; the line itself still has its type
+	}
+	x.types = append(x.types, string(name))
+	return uint16(len(x.types) - 1)
+}
+
+// find returns the newest entry with that id, or noParent. The common case, the
+// entry before, costs one comparison.
+func (x *index) find(id string) int32 {
+	if n := len(x.recs); n > 0 && x.recs[n-1].id == id {
+		return int32(n - 1)
+	}
+	return x.ids.find(x.recs, id)
+}
+
+// resolve links entries from number from on, and earlier orphans, to parents that
+// stand later in the file, and cuts cycles: afterwards every chain of parents ends.
+// It costs nothing when there are no orphans.
+func (x *index) resolve() {
+	var found []int32
+	for i, o := range x.odd {
+		if o.parent != "" && x.recs[i].parent == noParent {
+			if p := x.ids.find(x.recs, o.parent); p != noParent && p > i {
+				found = append(found, i)
+			}
+		}
+	}
+	if len(found) == 0 {
+		return
+	}
+	if x.shared {
+		x.recs = slices.Clone(x.recs)
+	}
+	for _, i := range found {
+		x.recs[i].parent = x.ids.find(x.recs, x.odd[i].parent)
+	}
+	x.cutCycles()
+}
+
+// cutCycles makes the first entry of each cycle a root.
+func (x *index) cutCycles() {
+	walk := make([]int32, len(x.recs)) // number of the walk that came by, 0 for none
+	for i := range x.recs {
+		n := int32(i + 1)
+		at := int32(i)
+		for at != noParent && walk[at] == 0 {
+			walk[at] = n
+			at = x.recs[at].parent
+		}
+		if at == noParent || walk[at] != n {
+			continue
+		}
+		first := at
+		for k := x.recs[at].parent; k != at; k = x.recs[k].parent {
+			first = min(first, k)
+		}
+		r := &x.recs[first]
+		o := x.odd[first]
+		o.parent = x.recs[r.parent].id
+		r.parent, r.flags = noParent, r.flags|flagOdd
+		x.setOdd(first, o)
+	}
+}
+
+// arena keeps ids without an allocation each.
+type arena struct{ b strings.Builder }
+
+func (a *arena) keep(id []byte) string {
+	if len(id) == 0 {
+		return ""
+	}
+	if a.b.Cap()-a.b.Len() < len(id) {
+		// Strings that were handed out keep the old buffer. The first one is small: most
+		// sessions are.
+		size := 512
+		if a.b.Cap() > 0 {
+			size = 32 << 10
+		}
+		a.b = strings.Builder{}
+		a.b.Grow(max(size, len(id)))
+	}
+	n := a.b.Len()
+	a.b.Write(id)
+	return a.b.String()[n:]
+}
+
+// idTable finds records by id: open addressing over record numbers, 4 bytes a slot.
+type idTable struct {
+	seed  maphash.Seed
+	slots []int32 // record number + 1, 0 for a free slot
+	used  int
+}
+
+func (t *idTable) insert(recs []record, i int32) {
+	if recs[i].id == "" {
+		return
+	}
+	if t.used*4 >= len(t.slots)*3 {
+		t.grow(recs)
+	}
+	mask := uint64(len(t.slots) - 1)
+	for h := maphash.String(t.seed, recs[i].id) & mask; ; h = (h + 1) & mask {
+		s := t.slots[h]
+		if s == 0 {
+			t.slots[h] = i + 1
+			t.used++
+			return
+		}
+		if recs[s-1].id == recs[i].id {
+			t.slots[h] = i + 1 // the newest of equal ids is found
+			return
+		}
+	}
+}
+
+func (t *idTable) grow(recs []record) {
+	old := t.slots
+	t.slots = make([]int32, max(16, 2*len(old)))
+	mask := uint64(len(t.slots) - 1)
+	for _, s := range old {
+		if s == 0 {
+			continue
+		}
+		h := maphash.String(t.seed, recs[s-1].id) & mask
+		for t.slots[h] != 0 {
+			h = (h + 1) & mask
+		}
+		t.slots[h] = s
+	}
+}
+
+func (t *idTable) find(recs []record, id string) int32 {
+	if len(t.slots) == 0 || id == "" {
+		return noParent
+	}
+	mask := uint64(len(t.slots) - 1)
+	for h := maphash.String(t.seed, id) & mask; ; h = (h + 1) & mask {
+		s := t.slots[h]
+		if s == 0 {
+			return noParent
+		}
+		if recs[s-1].id == id {
+			return s - 1
+		}
+	}
+}
