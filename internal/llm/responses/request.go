@@ -1,0 +1,183 @@
+package responses
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/isotope-agent/isotope/internal/jsonx"
+	"github.com/isotope-agent/isotope/internal/llm"
+	"github.com/isotope-agent/isotope/internal/llm/wire"
+)
+
+const (
+	// path is added to a model's base URL.
+	path = "/responses"
+	// maxCacheKey is the longest prompt_cache_key, in characters.
+	maxCacheKey = 64
+	// minOutput is the least max_output_tokens that OpenAI accepts.
+	minOutput = 16
+)
+
+// compat is the part of a model's compat flags that this protocol knows
+// (models.json, openai-responses).
+type compat struct {
+	SupportsDeveloperRole           *bool  `json:"supportsDeveloperRole"`
+	SessionAffinityFormat           string `json:"sessionAffinityFormat"`
+	PromptCacheKeyMode              string `json:"promptCacheKeyMode"`
+	SupportsStrictMode              bool   `json:"supportsStrictMode"`
+	SupportsExplicitPromptCacheMode bool   `json:"supportsExplicitPromptCacheMode"`
+	SupportsMaxOutputTokens         *bool  `json:"supportsMaxOutputTokens"`
+}
+
+func compatOf(m *llm.Model) (*compat, error) {
+	c := &compat{}
+	if len(m.Compat) > 0 {
+		if err := jsonx.Unmarshal(m.Compat, c); err != nil {
+			return nil, fmt.Errorf("compat of %s: %w", m.Ref(), err)
+		}
+	}
+	if c.SessionAffinityFormat == "" {
+		c.SessionAffinityFormat = "openai"
+		if m.Provider == "openrouter" || strings.Contains(m.BaseURL, "openrouter.ai") {
+			c.SessionAffinityFormat = "openrouter"
+		}
+	}
+	return c, nil
+}
+
+func allowed(flag *bool) bool { return flag == nil || *flag }
+
+// signedIn reports whether the key is a "Sign in with ChatGPT" token, which has fewer
+// request fields.
+func signedIn(req *llm.Request) bool {
+	m := req.Model
+	return m.Provider == "openai" && strings.TrimRight(m.BaseURL, "/") == "https://api.openai.com/v1" &&
+		req.APIKey != "" && !strings.HasPrefix(req.APIKey, "sk-")
+}
+
+func onAzure(m *llm.Model) bool {
+	return strings.HasPrefix(m.Provider, "azure") || strings.Contains(m.BaseURL, ".azure.com")
+}
+
+// tool is a tool's declaration.
+type tool struct {
+	Type        string    `json:"type"`
+	Name        string    `json:"name"`
+	Description string    `json:"description"`
+	Parameters  jsonx.Raw `json:"parameters"`
+	Strict      *bool     `json:"strict,omitzero"`
+}
+
+type reasoning struct {
+	Effort  string `json:"effort"`
+	Summary string `json:"summary,omitzero"`
+}
+
+type cacheOptions struct {
+	Mode string `json:"mode"`
+}
+
+// body returns the request's JSON (pi-facts.md section 7). The model's sampling
+// parameters come last and win over every other member.
+func body(req *llm.Request, c *compat) (*jsonx.Object, error) {
+	m, limited := req.Model, signedIn(req)
+	var o jsonx.Object
+	o.Set("model", m.ID)
+	o.Set("input", input(req, c))
+	o.Set("stream", true)
+	if req.SessionID != "" && !req.NoCache && c.PromptCacheKeyMode != "disabled" {
+		o.Set("prompt_cache_key", firstRunes(req.SessionID, maxCacheKey))
+	}
+	if req.NoCache && c.SupportsExplicitPromptCacheMode && !limited {
+		o.Set("prompt_cache_options", cacheOptions{Mode: "explicit"})
+	}
+	o.Set("store", false)
+	if n := llm.AnswerBudget(req); n > 0 && allowed(c.SupportsMaxOutputTokens) && !limited {
+		o.Set("max_output_tokens", max(n, minOutput))
+	}
+	if len(req.Tools) > 0 {
+		o.Set("tools", declare(req.Tools, c))
+	}
+	think(&o, req)
+	return &o, m.Sampling(level(req), &o)
+}
+
+func level(req *llm.Request) llm.ThinkingLevel {
+	if req.Thinking == "" || !req.Model.Reasoning {
+		return llm.ThinkingOff
+	}
+	return req.Thinking
+}
+
+// think sets how much the model is to reason.
+func think(o *jsonx.Object, req *llm.Request) {
+	m := req.Model
+	if !m.Reasoning {
+		return
+	}
+	include := []string{"reasoning.encrypted_content"}
+	if l := level(req); l != llm.ThinkingOff {
+		o.Set("reasoning", reasoning{Effort: m.ProviderThinking(l), Summary: "auto"})
+		o.Set("include", include)
+	} else if word, named := m.ThinkingLevelMap[l]; m.Provider != "github-copilot" && (!named || word != nil) {
+		effort := "none"
+		if word != nil {
+			effort = *word
+		}
+		o.Set("reasoning", reasoning{Effort: effort})
+	}
+	if m.Provider == "xai" { // reasons whatever it is told
+		o.Set("include", include)
+	}
+}
+
+func declare(specs []llm.ToolSpec, c *compat) []tool {
+	tools := make([]tool, 0, len(specs))
+	for _, s := range specs {
+		t := tool{Type: "function", Name: s.Name, Description: s.Description, Parameters: s.Parameters}
+		if c.SupportsStrictMode {
+			t.Strict = new(bool)
+		}
+		tools = append(tools, t)
+	}
+	return tools
+}
+
+// headers returns the request's headers: the model's own, those that keep a session
+// on one server, then the request's.
+func headers(req *llm.Request, c *compat) (http.Header, *llm.Error) {
+	affinity := map[string]string{}
+	if req.SessionID != "" && !req.NoCache {
+		if c.SessionAffinityFormat == "openrouter" {
+			affinity["x-session-id"] = req.SessionID
+		} else {
+			if c.SessionAffinityFormat == "openai" {
+				affinity["session-id"] = req.SessionID
+			}
+			affinity["x-client-request-id"] = req.SessionID
+		}
+	}
+	key := map[string]string{}
+	if req.APIKey != "" {
+		key["Authorization"] = "Bearer " + req.APIKey
+	}
+	h := wire.Headers(key, req.Model.Headers, affinity, req.Headers)
+	if req.APIKey == "" && h.Get("Authorization") == "" && h.Get("Cf-Aig-Authorization") == "" {
+		return nil, &llm.Error{Kind: llm.ErrAuth, Message: textNoKey + req.Model.Provider}
+	}
+	return h, nil
+}
+
+func endpoint(m *llm.Model) string { return strings.TrimRight(m.BaseURL, "/") + path }
+
+// firstRunes returns the first n characters of s.
+func firstRunes(s string, n int) string {
+	for i := range s {
+		if n == 0 {
+			return s[:i]
+		}
+		n--
+	}
+	return s
+}
