@@ -188,7 +188,7 @@ func (st *Step) checkParts() error {
 		switch {
 		case unknown(c.Unknown) != nil:
 			return fmt.Errorf("toolCall: %w", unknown(c.Unknown))
-		case c.Name == "" && st.Block == nil && c.EndName == "":
+		case c.Name == "" && st.Block == nil && !st.Open && c.EndName == "":
 			return errors.New("toolCall: name is missing")
 		case c.Arguments != nil && c.RawArguments != nil:
 			return errors.New("toolCall: arguments and rawArguments exclude each other")

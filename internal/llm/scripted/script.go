@@ -1,3 +1,11 @@
+// Package scripted is the provider that answers model calls from a script: text,
+// thinking, tool calls, errors and delays, in a format for people (docs/scripted.md).
+// It needs no key and no network; an embedded script is the program's demo.
+//
+// It owns the format, the choice of the turn that answers a call, and the templates
+// with which an answer quotes the conversation. It must not know tools, sessions or
+// any wire format: all it sees is the request. A Provider may be used concurrently; a
+// Script is immutable, except while it is being recorded (Script.Add).
 package scripted
 
 import (
