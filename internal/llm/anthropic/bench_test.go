@@ -59,6 +59,9 @@ func BenchmarkStream(b *testing.B) {
 // The budget of a delta does not depend on the machine: at most two allocations, and
 // as many bytes as hold its text a few times.
 func TestStreamBudget(t *testing.T) {
+	if llmtest.Race {
+		t.Skip("the race detector allocates")
+	}
 	body := longStream(benchDeltas)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

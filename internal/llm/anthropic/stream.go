@@ -63,7 +63,11 @@ func (s *stream) run() {
 			return
 		}
 	}
-	s.fail(wire.Cut(TextNoStop))
+	if s.begun {
+		s.fail(wire.Cut(TextNoStop))
+	} else {
+		s.fail(wire.Cut(TextNoReason)) // an empty body, or some page of a gateway
+	}
 }
 
 // known reports whether an event's name is one of the protocol's.

@@ -24,8 +24,9 @@ func TestStreamErrors(t *testing.T) {
 	}{
 		"status":             {&llmtest.Answer{Status: 529, Pieces: [][]byte{[]byte(`{"error":{"message":"Overloaded","type":"overloaded_error"},"type":"error"}`)}}, llm.ErrTransient, `529 {"error":{"message":"Overloaded","type":"overloaded_error"},"type":"error"}`},
 		"status, plain":      {&llmtest.Answer{Status: 400, Pieces: [][]byte{[]byte("plain text body")}}, llm.ErrBadRequest, "400 plain text body"},
-		"nothing":            {&llmtest.Answer{}, llm.ErrTransport, TextNoStop},
+		"nothing":            {&llmtest.Answer{}, llm.ErrTransport, TextNoReason},
 		"cut":                {body(messageStart, someText), llm.ErrTransport, TextNoStop},
+		"a page":             {body("<html><body>gateway page</body></html>"), llm.ErrTransport, TextNoReason},
 		"cut inside JSON":    {body(messageStart, someText[:len(someText)-20]), llm.ErrTransport, TextNoStop},
 		"reset":              {&llmtest.Answer{Pieces: [][]byte{[]byte(messageStart)}, Err: reset}, llm.ErrTransport, "terminated: read ECONNRESET"},
 		"no stop reason":     {body(messageStart, "data: {\"type\":\"message_stop\"}\n\n"), llm.ErrTransport, TextNoReason},
