@@ -272,13 +272,13 @@ func TestAbort(t *testing.T) {
 // A connection serves the next request after an answer was finished, though its end
 // was not read.
 func TestFinishKeepsTheConnection(t *testing.T) {
-	c, url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+	_, url := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		io.WriteString(w, "the last event")
 		w.(http.Flusher).Flush()
 		time.Sleep(5 * time.Millisecond)
 	})
 	var dials atomic.Int64
-	c = New(Options{Transport: &http.Transport{DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+	c := New(Options{Transport: &http.Transport{DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
 		dials.Add(1)
 		return (&net.Dialer{}).DialContext(ctx, network, addr)
 	}}})
