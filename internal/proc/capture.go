@@ -76,21 +76,25 @@ func (c *Capture) Append(p []byte) {
 }
 
 func (c *Capture) count(p []byte) {
+	size := textLen
+	if utf8.Valid(p) {
+		size = func(b []byte) int { return len(b) }
+	}
 	c.size += int64(len(p))
-	c.textBytes += int64(textLen(p))
+	c.textBytes += int64(size(p))
 	end := bytes.LastIndexByte(p, '\n')
 	if end < 0 {
-		c.open += int64(textLen(p))
+		c.open += int64(size(p))
 		return
 	}
 	c.lines += int64(bytes.Count(p, []byte{'\n'}))
 	line := p[:end]
 	if start := bytes.LastIndexByte(line, '\n'); start >= 0 {
-		c.lastLine = int64(textLen(line[start+1:]))
+		c.lastLine = int64(size(line[start+1:]))
 	} else {
-		c.lastLine = c.open + int64(textLen(line))
+		c.lastLine = c.open + int64(size(line))
 	}
-	c.open = int64(textLen(p[end+1:]))
+	c.open = int64(size(p[end+1:]))
 }
 
 // window keeps the end of what came. Nothing is dropped before the limits are

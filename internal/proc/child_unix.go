@@ -10,9 +10,10 @@ import (
 	"unsafe"
 )
 
-// child is a started command: the leader of its own process group. It is reaped
-// only on request: until then its process id, and with it the group's, cannot be
-// used again, so kill is always safe.
+// child is a started command: the leader of its own session, so that nothing can
+// ask a question on the terminal of this program and wait for ever, and thereby of
+// its own process group. It is reaped only on request: until then its process id,
+// and with it the group's, cannot be used again, so kill is always safe.
 //
 // Parent-death signals are not used: they reach the leader only, and they come with
 // the end of the thread that started it, not with the end of the process. The guard
@@ -43,7 +44,7 @@ func start(argv []string, dir string, env []string, stdout, stderr *os.File, for
 		Dir:   dir,
 		Env:   env,
 		Files: []*os.File{null, stdout, stderr},
-		Sys:   &syscall.SysProcAttr{Setpgid: true},
+		Sys:   &syscall.SysProcAttr{Setsid: true},
 	})
 	if err != nil {
 		return nil, err

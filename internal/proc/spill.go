@@ -1,6 +1,7 @@
 package proc
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
@@ -29,6 +30,8 @@ type Spill struct {
 	Dialect string
 	Owner   string // the user id
 	Session string // the session id
+
+	limit int64 // of a file, MaxSpill when 0
 }
 
 // NewSpill returns the place for a session's output in the system's directory for
@@ -113,14 +116,15 @@ func (s Spill) create() *spillFile {
 	if err != nil {
 		return nil
 	}
-	return &spillFile{path: path, f: f}
+	return &spillFile{path: path, f: f, limit: cmp.Or(s.limit, MaxSpill)}
 }
 
 type spillFile struct {
-	path string
-	f    *os.File
-	size int64
-	full bool // the mark has been written
+	path  string
+	f     *os.File
+	size  int64
+	limit int64
+	full  bool // the mark has been written
 }
 
 // write appends p; false when the file is lost.
@@ -128,7 +132,7 @@ func (f *spillFile) write(p []byte) bool {
 	if f.full {
 		return true
 	}
-	if f.size+int64(len(p)) > MaxSpill {
+	if f.size+int64(len(p)) > f.limit {
 		f.full = true
 		return f.finish(p)
 	}
@@ -146,10 +150,10 @@ func (f *spillFile) append(p []byte) bool {
 	return true
 }
 
-// finish fills the file up with what fits of p and the mark: at most MaxSpill in
+// finish fills the file up with what fits of p and the mark: at most its limit in
 // all, cut between characters.
 func (f *spillFile) finish(p []byte) bool {
-	const room = MaxSpill - int64(len(spillMark))
+	room := f.limit - int64(len(spillMark))
 	if f.size < room {
 		p = p[:min(int64(len(p)), room-f.size)]
 		if !f.append(p) {

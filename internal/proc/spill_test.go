@@ -80,19 +80,27 @@ func TestSpillRefusals(t *testing.T) {
 
 func TestSpillCap(t *testing.T) {
 	euro := []byte("\u20ac")
-	block := bytes.Repeat(euro, 1<<20) // 3 MiB
+	const limit = 1 << 20
+	block := bytes.Repeat(euro, 20000)
+	if f := testSpill(t).create(); f == nil || f.limit != 67108864 {
+		t.Errorf("file %+v", f)
+	} else {
+		f.close()
+	}
 	for _, c := range []struct {
 		name  string
 		total int
 		want  int64 // size of the file
 		mark  bool
 	}{
-		{"exactly the cap", MaxSpill, MaxSpill, false},
-		{"one byte more", MaxSpill + 1, MaxSpill, true},
-		{"much more", MaxSpill + 9<<20, MaxSpill, true},
+		{"exactly the cap", limit, limit, false},
+		{"one byte more", limit + 1, limit, true},
+		{"much more", 3 * limit, limit, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			out := NewCapture(testSpill(t))
+			spill := testSpill(t)
+			spill.limit = limit
+			out := NewCapture(spill)
 			for left := c.total; left > 0; left -= len(block) {
 				p := block[:min(left, len(block))]
 				if n := len(p) % 3; n != 0 {
