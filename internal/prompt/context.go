@@ -131,7 +131,7 @@ func (t *Texts) context(s Sources) {
 				t.warn(path, err)
 				continue
 			}
-			if !seen[path] && (shadowed == "" || real(dir) != filepath.Dir(shadowed) || name != filepath.Base(shadowed)) {
+			if !seen[path] && (shadowed == "" || realPath(dir) != filepath.Dir(shadowed) || name != filepath.Base(shadowed)) {
 				seen[path] = true
 				t.Context = append(t.Context, File{Path: path, Content: clean(data)})
 			}
@@ -165,13 +165,13 @@ func shadowedFile(cwd string) string {
 	if err != nil {
 		return "" // a submodule
 	}
-	commonDir := real(under(gitDir, strings.TrimSpace(string(common))))
-	main, worktree := filepath.Dir(commonDir), real(root)
+	commonDir := realPath(under(gitDir, strings.TrimSpace(string(common))))
+	main, worktree := filepath.Dir(commonDir), realPath(root)
 	rel, err := filepath.Rel(main, worktree)
 	if err != nil || rel == "." || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
 		return ""
 	}
-	if real(filepath.Join(main, ".git")) != commonDir {
+	if realPath(filepath.Join(main, ".git")) != commonDir {
 		return "" // a bare repository's folder, which has no files of its own
 	}
 	for _, name := range contextNames() {
@@ -213,8 +213,8 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// real returns the path without symbolic links, or the path itself.
-func real(path string) string {
+// realPath returns the path without symbolic links, or the path itself.
+func realPath(path string) string {
 	if r, err := filepath.EvalSymlinks(path); err == nil {
 		return r
 	}

@@ -73,7 +73,7 @@ type ignoring struct {
 // dir takes a folder with a SKILL.md as one skill; of any other, the single files when
 // they count here, and the folders below.
 func (w *skillWalk) dir(dir, rel string, rules []ignoring, files bool) {
-	if at := real(dir); w.visited[at] {
+	if at := realPath(dir); w.visited[at] {
 		return
 	} else {
 		w.visited[at] = true
@@ -144,7 +144,7 @@ func ignored(rules []ignoring, path, name string, dir bool) bool {
 // skill reads a file's head. A file that is no SKILL.md and has no description is no
 // skill; a SKILL.md without one is a fault.
 func (f *finder) skill(path string, info SourceInfo, seen map[string]bool) {
-	at := real(path)
+	at := realPath(path)
 	if seen[at] {
 		return
 	}

@@ -79,7 +79,7 @@ func (f *finder) template(path string, info SourceInfo) {
 		t.Description = firstLine(body)
 	}
 	if i := slices.IndexFunc(f.out.templates, func(o Template) bool { return o.Name == t.Name }); i >= 0 {
-		if old := f.out.templates[i].Info.Path; real(old) != real(path) {
+		if old := f.out.templates[i].Info.Path; realPath(old) != realPath(path) {
 			f.note(diagCollision, "prompt template", t.Name, path, old)
 		}
 		return
