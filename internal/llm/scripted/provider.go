@@ -65,7 +65,7 @@ func (p *Provider) Model(id string) (*llm.Model, error) {
 		return nil, err
 	}
 	m := &llm.Model{
-		ID: id, Name: "Script " + id, API: llm.APIScripted, Provider: Name, Reasoning: true,
+		ID: id, Name: id, API: llm.APIScripted, Provider: Name, Reasoning: true,
 		Input: []string{"text", "image"}, ContextWindow: 200_000, MaxTokens: 32_000,
 	}
 	spec := s.Model
