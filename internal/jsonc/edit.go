@@ -125,8 +125,10 @@ func (e *editor) detect(root *Value) {
 		e.newline = "\r\n"
 	}
 	if len(root.Members) > 0 {
-		if indent, alone := e.indent(root.Members[0].KeyStart); alone && indent != "" {
-			e.unit = indent
+		outer, _ := e.indent(root.Start)
+		indent, alone := e.indent(root.Members[0].KeyStart)
+		if inner, deeper := strings.CutPrefix(indent, outer); alone && deeper && inner != "" {
+			e.unit = inner
 		}
 	}
 }
@@ -165,7 +167,11 @@ func (e *editor) set(root *Value, value jsonx.Raw, path []string) []byte {
 	return e.src
 }
 
+// replace puts a value in the place of an old one; an equal one keeps its formatting.
 func (e *editor) replace(old *Value, value jsonx.Raw) []byte {
+	if bytes.Equal(appendRaw(nil, e.src, old), value) {
+		return e.src
+	}
 	indent, _ := e.indent(old.Start)
 	return slices.Concat(e.src[:old.Start], e.format(value, indent), e.src[old.End:])
 }

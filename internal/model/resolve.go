@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -358,12 +357,19 @@ func containing(text string, models []*llm.Model) []*llm.Model {
 	return out
 }
 
-// dated matches ids of one snapshot of a model.
-var dated = regexp.MustCompile(`-\d{8}$`)
+// dated reports whether an id is that of one snapshot of a model: it ends in
+// "-20250101".
+func dated(id string) bool {
+	const n = len("-20250101")
+	if len(id) < n || id[len(id)-n] != '-' {
+		return false
+	}
+	return strings.Trim(id[len(id)-n+1:], "0123456789") == ""
+}
 
 // best prefers names of a line of models over dated snapshots, then the greatest id.
 func best(models []*llm.Model) *llm.Model {
-	lines := slices.DeleteFunc(slices.Clone(models), func(m *llm.Model) bool { return dated.MatchString(m.ID) })
+	lines := slices.DeleteFunc(slices.Clone(models), func(m *llm.Model) bool { return dated(m.ID) })
 	if len(lines) == 0 {
 		lines = models
 	}

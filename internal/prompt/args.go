@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
@@ -59,7 +60,9 @@ func quoted(text string, quote byte) (inner, rest string, ok bool) {
 
 // placeholder matches what Substitute replaces: ${N:-default} and the like,
 // ${@:N:L}, and $N, $@, $ARGUMENTS.
-var placeholder = regexp.MustCompile(`\$\{(\d+|ARGUMENTS|@):-([^}]*)\}|\$\{@:(\d+)(?::(\d+))?\}|\$(ARGUMENTS|@|\d+)`)
+var placeholder = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\$\{(\d+|ARGUMENTS|@):-([^}]*)\}|\$\{@:(\d+)(?::(\d+))?\}|\$(ARGUMENTS|@|\d+)`)
+})
 
 // Substitute puts arguments into a template: $1, $2 …, $@ and $ARGUMENTS for all,
 // ${1:-default} and ${@:-default} when there is none or it is empty, ${@:N} for those
@@ -68,7 +71,7 @@ func Substitute(template string, args []string) string {
 	all := strings.Join(args, " ")
 	var b strings.Builder
 	last := 0
-	for _, m := range placeholder.FindAllStringSubmatchIndex(template, -1) {
+	for _, m := range placeholder().FindAllStringSubmatchIndex(template, -1) {
 		part := func(n int) string {
 			if m[2*n] < 0 {
 				return ""

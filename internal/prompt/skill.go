@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -188,8 +187,6 @@ func (f *finder) skill(path string, info SourceInfo, seen map[string]bool) {
 	f.out.skills = append(f.out.skills, s)
 }
 
-var skillName = regexp.MustCompile(`^[a-z0-9-]+$`)
-
 // skillProblems returns what is wrong with a skill's head.
 func skillProblems(s Skill) []string {
 	var out []string
@@ -201,7 +198,7 @@ func skillProblems(s Skill) []string {
 	if n := utf8.RuneCountInString(s.Name); n > maxSkillName {
 		out = append(out, fmt.Sprintf("name exceeds %d characters (%d)", maxSkillName, n))
 	}
-	if !skillName.MatchString(s.Name) {
+	if s.Name == "" || strings.Trim(s.Name, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
 		out = append(out, "name contains invalid characters (must be lowercase a-z, 0-9, hyphens only)")
 	}
 	if strings.HasPrefix(s.Name, "-") || strings.HasSuffix(s.Name, "-") {
