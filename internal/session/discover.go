@@ -255,8 +255,8 @@ func (d *describer) describe(whole bool) (Info, bool) {
 		return Info{}, false
 	}
 	if !whole {
-		d.info.MessageCount = -1
 		d.tail(f)
+		d.info.MessageCount = -1
 	}
 	h := &d.header
 	d.info.ID, d.info.Cwd, d.info.ParentSession = h.ID, h.Cwd, h.ParentSession

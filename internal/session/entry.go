@@ -65,7 +65,7 @@ type ThinkingLevelChange struct {
 // SessionInfo names the session; the last one in the file counts, on whatever
 // branch. Line breaks become spaces; "" takes the name away.
 type SessionInfo struct {
-	Name string `json:"name"`
+	Name jsonx.Str `json:"name"`
 }
 
 // Label marks the entry TargetID; "" takes the mark away.

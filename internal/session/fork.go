@@ -293,7 +293,6 @@ func (c *copier) put(rec record, line []byte) error {
 		}
 	}
 	idx.recs = append(idx.recs, rec)
-	idx.ids.insert(idx.recs, int32(len(idx.recs)-1))
 	return nil
 }
 

@@ -110,7 +110,6 @@ func (x *index) add(h head, off int64, n int, flags uint8) int32 {
 		x.setOdd(i, o)
 	}
 	x.recs = append(x.recs, r)
-	x.ids.insert(x.recs, i)
 	return i
 }
 
@@ -208,20 +207,20 @@ func (x *index) cutCycles() {
 }
 
 // arena keeps ids without an allocation each.
-type arena struct{ b strings.Builder }
+type arena struct{ b *strings.Builder }
 
 func (a *arena) keep(id []byte) string {
 	if len(id) == 0 {
 		return ""
 	}
-	if a.b.Cap()-a.b.Len() < len(id) {
+	if a.b == nil || a.b.Cap()-a.b.Len() < len(id) {
 		// Strings that were handed out keep the old buffer. The first one is small: most
 		// sessions are.
 		size := 512
-		if a.b.Cap() > 0 {
+		if a.b != nil {
 			size = 32 << 10
 		}
-		a.b = strings.Builder{}
+		a.b = &strings.Builder{}
 		a.b.Grow(max(size, len(id)))
 	}
 	n := a.b.Len()
@@ -229,63 +228,76 @@ func (a *arena) keep(id []byte) string {
 	return a.b.String()[n:]
 }
 
-// idTable finds records by id: open addressing over record numbers, 4 bytes a slot.
+// idTable finds records by id: open addressing, 8 bytes a slot. It is filled when it
+// is asked for the first time: most sessions are a single line of entries, each the
+// parent of the next, and are opened without it.
 type idTable struct {
 	seed  maphash.Seed
-	slots []int32 // record number + 1, 0 for a free slot
+	slots []uint64 // upper half: of the hash; lower half: record number + 1, 0 for a free slot
 	used  int
+	upTo  int // records that are in
 }
 
-func (t *idTable) insert(recs []record, i int32) {
-	if recs[i].id == "" {
+const slotNumber = 1<<32 - 1
+
+// find returns the newest record with that id, or noParent.
+func (t *idTable) find(recs []record, id string) int32 {
+	if id == "" {
+		return noParent
+	}
+	for ; t.upTo < len(recs); t.upTo++ {
+		t.insert(recs, t.upTo)
+	}
+	if len(t.slots) == 0 {
+		return noParent
+	}
+	s := t.slots[t.slot(recs, id, maphash.String(t.seed, id))]
+	return int32(s&slotNumber) - 1
+}
+
+// slot returns the slot of an id, or the free one where it belongs.
+func (t *idTable) slot(recs []record, id string, hash uint64) uint64 {
+	mask := uint64(len(t.slots) - 1)
+	for h := hash & mask; ; h = (h + 1) & mask {
+		s := t.slots[h]
+		if s == 0 || s>>32 == hash>>32 && recs[s&slotNumber-1].id == id {
+			return h
+		}
+	}
+}
+
+func (t *idTable) insert(recs []record, i int) {
+	id := recs[i].id
+	if id == "" {
 		return
 	}
 	if t.used*4 >= len(t.slots)*3 {
 		t.grow(recs)
 	}
-	mask := uint64(len(t.slots) - 1)
-	for h := maphash.String(t.seed, recs[i].id) & mask; ; h = (h + 1) & mask {
-		s := t.slots[h]
-		if s == 0 {
-			t.slots[h] = i + 1
-			t.used++
-			return
-		}
-		if recs[s-1].id == recs[i].id {
-			t.slots[h] = i + 1 // the newest of equal ids is found
-			return
-		}
+	hash := maphash.String(t.seed, id)
+	h := t.slot(recs, id, hash)
+	if t.slots[h] == 0 {
+		t.used++
 	}
+	t.slots[h] = hash>>32<<32 | uint64(i+1) // the newest of equal ids is found
 }
 
 func (t *idTable) grow(recs []record) {
 	old := t.slots
-	t.slots = make([]int32, max(16, 2*len(old)))
-	mask := uint64(len(t.slots) - 1)
+	size := max(16, 2*len(old))
+	for size*3 < len(recs)*4 {
+		size *= 2 // room for all at once when it is filled late
+	}
+	t.slots = make([]uint64, size)
+	mask := uint64(size - 1)
 	for _, s := range old {
 		if s == 0 {
 			continue
 		}
-		h := maphash.String(t.seed, recs[s-1].id) & mask
+		h := maphash.String(t.seed, recs[s&slotNumber-1].id) & mask
 		for t.slots[h] != 0 {
 			h = (h + 1) & mask
 		}
 		t.slots[h] = s
-	}
-}
-
-func (t *idTable) find(recs []record, id string) int32 {
-	if len(t.slots) == 0 || id == "" {
-		return noParent
-	}
-	mask := uint64(len(t.slots) - 1)
-	for h := maphash.String(t.seed, id) & mask; ; h = (h + 1) & mask {
-		s := t.slots[h]
-		if s == 0 {
-			return noParent
-		}
-		if recs[s-1].id == id {
-			return s - 1
-		}
 	}
 }

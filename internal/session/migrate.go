@@ -36,7 +36,7 @@ func (s *Store) rewrite(m *migration) (*loader, error) {
 	if err := s.backup(m.version); err != nil {
 		return nil, err
 	}
-	out, err := atomicfile.Create(s.real, atomicfile.Options{Perm: 0o600})
+	out, err := atomicfile.Create(s.real, atomicfile.Options{Perm: 0o600, NoSync: s.cfg.Durability == DurabilityNone})
 	if err != nil {
 		return nil, err
 	}

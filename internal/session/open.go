@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/isotope-agent/isotope/internal/jsonx"
 )
 
 // Open opens a session file and indexes it. The current entry is the last one of the
@@ -168,7 +170,10 @@ func (s *Store) readName(info int32) error {
 	if err != nil {
 		return err
 	}
-	s.name = CleanName(string(text(member(raw, "name"))))
+	name, err := jsonx.DecodeStr(member(raw, "name"))
+	if err == nil { // anything else is no name
+		s.name = CleanName(string(name))
+	}
 	return nil
 }
 

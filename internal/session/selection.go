@@ -1,10 +1,12 @@
 package session
 
+import "github.com/isotope-agent/isotope/internal/llm"
+
 // Selection is what the current branch says about model and thinking level, without
 // its messages. Model is nil and Thinking "" when the branch does not say.
 type Selection struct {
 	Model         *ModelRef
-	Thinking      string
+	Thinking      llm.ThinkingLevel
 	ContextWindow int64 // tokens; 0 when the branch does not say
 	HasMessages   bool
 }
@@ -21,7 +23,7 @@ func (v *View) Selection() (Selection, error) {
 	}
 	s := Selection{Model: c.Model, ContextWindow: c.ContextWindow}
 	if c.HasThinking {
-		s.Thinking = c.Thinking
+		s.Thinking = llm.ThinkingLevel(c.Thinking)
 	}
 	for k := len(path) - 1; k >= 0 && !s.HasMessages; k-- {
 		s.HasMessages = v.recs[path[k]].typ == typMessage

@@ -61,7 +61,7 @@ func Create(cfg Config) (*Store, error) {
 		}
 	}
 	if name := CleanName(cfg.Name); name != "" {
-		if _, err := s.Append(SessionInfo{Name: name}); err != nil {
+		if _, err := s.Append(SessionInfo{Name: jsonx.Str(name)}); err != nil {
 			return nil, err
 		}
 	}
@@ -234,7 +234,7 @@ func (s *Store) Append(b Body) (id string, err error) {
 	}
 	s.leaf = i
 	if info, ok := b.(SessionInfo); ok {
-		s.name = info.Name
+		s.name = string(info.Name)
 	}
 	return id, nil
 }
@@ -280,7 +280,7 @@ func (s *Store) finish(b Body, id string) (Body, error) {
 		}
 		return b, known(b.TargetID)
 	case SessionInfo:
-		b.Name = CleanName(b.Name)
+		b.Name = jsonx.Str(CleanName(string(b.Name)))
 		return b, nil
 	case Compaction:
 		if b.FirstKeptEntryID != nil {

@@ -12,6 +12,10 @@ import (
 // transcript instead of writing a summary.
 const StrategyVerbatim = "verbatim-lines"
 
+// BoundaryType is the customType of the message that stands for what a verbatim
+// compaction took away.
+const BoundaryType = "compaction"
+
 // verbatimPreface stands before compacted text, for the model that reads it.
 const verbatimPreface = "Earlier parts of this conversation were compacted to save space. What follows is the transcript of them, with the remaining lines exactly as they were; a line \"(filtered N lines)\" stands where N lines were taken out. Treat it as history, not as a new request."
 
@@ -29,7 +33,7 @@ func (v *View) verbatimMessage(p *projection, r *reader) (llm.Message, error) {
 		return nil, err
 	}
 	m := &llm.CustomMessage{
-		CustomType: "compaction",
+		CustomType: BoundaryType,
 		Display:    true,
 		Details:    jsonx.Raw(member(raw, "details")).Clone(),
 		Timestamp:  v.recs[p.boundary].ms,
