@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 
@@ -151,7 +150,7 @@ func (r *run) execute(ctx context.Context, x *execution, run tool.RunFunc, updat
 	switch {
 	case err == nil:
 		x.result, x.failed = res, res.IsError
-	case ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.Cause(ctx))):
+	case ctx.Err() != nil && (err == ctx.Err() || err == context.Cause(ctx)): // the tool has nothing of its own to say
 		x.result, x.failed = tool.ErrorResult(TextToolAborted), true
 	default:
 		x.result, x.failed = tool.ErrorResult(err.Error()), true

@@ -232,7 +232,7 @@ type ModelFallbackEnd struct {
 
 // SessionInfoChanged: the session has another name; absent when it was cleared.
 type SessionInfoChanged struct {
-	Name string `json:"name,omitzero"`
+	Name jsonx.Str `json:"name,omitzero"`
 }
 
 // ModelChanged: Source is "set", "cycle", "restore" or "fallback".
@@ -272,11 +272,6 @@ type ExtensionUIRequest struct {
 	Fields jsonx.Raw `json:",embed"`
 }
 
-// Session is the header line of JSON mode: the session file's first line.
-type Session struct {
-	Header jsonx.Raw `json:",embed"`
-}
-
 // Kind implements Event.
 func (AgentStart) Kind() string                     { return "agent_start" }
 func (AgentEnd) Kind() string                       { return "agent_end" }
@@ -307,7 +302,6 @@ func (ContextWindowChanged) Kind() string           { return "context_window_cha
 func (EntryAppended) Kind() string                  { return "entry_appended" }
 func (ExtensionError) Kind() string                 { return "extension_error" }
 func (ExtensionUIRequest) Kind() string             { return "extension_ui_request" }
-func (Session) Kind() string                        { return "session" }
 
 // Append appends the record of e to buf: one JSON object with "type" first, no line
 // feed. The discriminator comes from Kind, so that no event can be without it.

@@ -117,10 +117,13 @@ type bashError struct {
 func (e *bashError) Error() string { return e.text }
 func (e *bashError) Unwrap() error { return e.cause }
 
-// Run implements tool.Tool. The first update is empty, further ones carry the end of
-// the output so far. An aborted call is an error that wraps the cause of ctx.
+// Opening implements tool.Opener: an update without content says that the command
+// has begun.
+func (t *bashTool) Opening() (tool.Result, bool) { return tool.Result{Content: llm.Content{}}, true }
+
+// Run implements tool.Tool. Updates carry the end of the output so far. An aborted
+// call is an error that wraps the cause of ctx; its text holds the output.
 func (t *bashTool) Run(ctx context.Context, call tool.Call, update func(tool.Result)) (tool.Result, error) {
-	update(tool.Result{Content: llm.Content{}})
 	var args bashArgs
 	if err := jsonx.Unmarshal(call.Args, &args); err != nil {
 		return tool.Result{}, fmt.Errorf("reading the arguments of bash: %w", err)

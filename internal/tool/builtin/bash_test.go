@@ -47,10 +47,13 @@ func bashSpill(t testing.TB) func() proc.Spill {
 	return func() proc.Spill { return s }
 }
 
-// bashCall runs one call and returns the result, the updates and the error's text.
+// bashCall runs one call as the loop does and returns the result, the updates and the
+// error's text.
 func bashCall(ctx context.Context, cfg BashConfig, args string) (tool.Result, []tool.Result, error) {
-	var updates []tool.Result
-	res, err := NewBash(cfg).Run(ctx, tool.Call{ID: "c1", Args: jsonx.Raw(args)}, func(r tool.Result) { updates = append(updates, r) })
+	bash := NewBash(cfg)
+	opening, _ := bash.(tool.Opener).Opening()
+	updates := []tool.Result{opening}
+	res, err := bash.Run(ctx, tool.Call{ID: "c1", Args: jsonx.Raw(args)}, func(r tool.Result) { updates = append(updates, r) })
 	return res, updates, err
 }
 
@@ -220,7 +223,7 @@ func TestBashUpdates(t *testing.T) {
 			return `{"content":[{"type":"text","text":"` + text + `"}],"details":{"truncation":null,"fullOutputPath":null}}`
 		}
 		ms := time.Millisecond
-		want := []seen{{0, `{"content":[]}`}, {0, update(`1\n`)}, {100 * ms, update(`1\n2\n3\n4\n`)}, {180 * ms, update(`1\n2\n3\n4\n5\n6\n`)}}
+		want := []seen{{0, update(`1\n`)}, {100 * ms, update(`1\n2\n3\n4\n`)}, {180 * ms, update(`1\n2\n3\n4\n5\n6\n`)}}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)
 		}

@@ -1,0 +1,123 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/isotope-agent/isotope/internal/engine"
+	"github.com/isotope-agent/isotope/internal/proc"
+	"github.com/isotope-agent/isotope/internal/prompt"
+	"github.com/isotope-agent/isotope/internal/settings"
+	"github.com/isotope-agent/isotope/internal/tool"
+	"github.com/isotope-agent/isotope/internal/tool/builtin"
+)
+
+// toolbox builds the active tools of a session, as flags and settings say.
+type toolbox struct {
+	app   *app
+	files *tool.Queue
+	names []string
+}
+
+func newToolbox(a *app) *toolbox {
+	return &toolbox{app: a, files: &tool.Queue{}, names: activeTools(a.flags, a.settings)}
+}
+
+// activeTools returns the names of the active built-in tools: --tools is a list of
+// its own, or changes (+name, -name) to the default; --exclude-tools takes away.
+func activeTools(f *flags, s *settings.Settings) []string {
+	if f.noTools {
+		return nil
+	}
+	var all, def []string
+	for _, b := range builtin.Names() {
+		all = append(all, b.Name)
+		if b.Default {
+			def = append(def, b.Name)
+		}
+	}
+	active := s.DefaultTools(def)
+	if f.noBuiltinTools {
+		active = nil
+	}
+	if list := splitNames(f.tools); f.set["tools"] {
+		if len(list) > 0 && strings.ContainsAny(list[0][:1], "+-") {
+			active = settings.ApplyToolChanges(active, list)
+		} else {
+			active = list
+		}
+	}
+	excluded := splitNames(f.excludeTools)
+	return slices.DeleteFunc(slices.Clone(all), func(name string) bool {
+		return !slices.Contains(active, name) || slices.Contains(excluded, name)
+	})
+}
+
+func splitNames(list string) []string {
+	var out []string
+	for name := range strings.SplitSeq(list, ",") {
+		if name = strings.TrimSpace(name); name != "" {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// build makes the tools for a session.
+func (b *toolbox) build(env engine.ToolEnv) *tool.Set {
+	images := func() bool { return !b.app.settings.Images().AutoResize }
+	cfg := builtin.Config{Cwd: b.app.cwd, Home: b.app.home, Files: b.files, Model: env.Model, KeepImageSize: images}
+	var tools []tool.Tool
+	for _, name := range b.names {
+		switch name {
+		case "read":
+			tools = append(tools, builtin.NewRead(cfg))
+		case "bash":
+			tools = append(tools, b.bash(env))
+		case "edit":
+			tools = append(tools, builtin.NewEdit(cfg))
+		case "write":
+			tools = append(tools, builtin.NewWrite(cfg))
+		case "grep":
+			tools = append(tools, builtin.NewGrep(cfg))
+		case "find":
+			tools = append(tools, builtin.NewFind(cfg))
+		case "ls":
+			tools = append(tools, builtin.NewLs(cfg))
+		}
+	}
+	return tool.NewSet(tools...)
+}
+
+func (b *toolbox) bash(env engine.ToolEnv) tool.Tool {
+	return builtin.NewBash(builtin.BashConfig{
+		Cwd: b.app.cwd, Runner: b.app.runner, Shell: b.shell(), BinDir: b.binDir(), EnvPrefix: "PI",
+		Env:   func() []string { return append(b.identity(), env.Vars()...) },
+		Spill: func() proc.Spill { return b.app.spill(env.SessionID) },
+	})
+}
+
+func (b *toolbox) shell() proc.Shell {
+	return proc.Shell{Path: b.app.settings.ShellPath(), Prefix: b.app.settings.ShellCommandPrefix()}
+}
+
+func (b *toolbox) binDir() string { return filepath.Join(b.app.dirs[0], "bin") }
+
+// identity are the variables by which a child knows which agent runs it.
+func (b *toolbox) identity() []string {
+	name := b.app.dialect.Name
+	return []string{"AI_AGENT=" + name, strings.ToUpper(name) + "_CODING_AGENT=true"}
+}
+
+// directCommand completes a direct bash command of a client.
+func (b *toolbox) directCommand(command string) proc.Cmd {
+	env := proc.Env{BinDir: b.binDir(), Set: b.identity()}
+	return proc.Cmd{Command: command, Shell: b.shell(), Dir: b.app.cwd, Env: env.Environ(os.Environ())}
+}
+
+// systemPrompt builds the system prompt for a set of tools.
+func (b *toolbox) systemPrompt(tools *tool.Set) string {
+	return prompt.Build(b.app.promptOptions(tools))
+}

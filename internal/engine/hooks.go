@@ -1,0 +1,62 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/isotope-agent/isotope/internal/agent"
+	"github.com/isotope-agent/isotope/internal/event"
+	"github.com/isotope-agent/isotope/internal/llm"
+	"github.com/isotope-agent/isotope/internal/tool"
+)
+
+// Hooks are the points at which extensions take part. Each is optional: nil means
+// that nobody listens and costs nothing. All but Command are called on goroutines
+// that may wait (a run's, a preparation's, a replacement's), never on the engine
+// goroutine; a hook that calls the engine back posts like any client.
+type Hooks struct {
+	// Command looks an extension command up by the text of a prompt. It is called on
+	// the engine goroutine and must only look up; run executes the command.
+	Command func(text string) (run func(ctx context.Context), name string, ok bool)
+	// Input sees every prompt, steer and follow-up before expansion.
+	Input func(ctx context.Context, in Input) (InputResult, error)
+	// BeforeRun sees a prompt that was accepted, before its run: it may add messages
+	// and replace the system prompt for this run.
+	BeforeRun func(ctx context.Context, prompt llm.Message) (BeforeRunResult, error)
+	// Context may replace the messages of one request.
+	Context func(ctx context.Context, msgs []llm.Message) ([]llm.Message, error)
+	// BeforeTool may block a tool call; an error makes it fail (fail closed).
+	BeforeTool func(ctx context.Context, call *llm.ToolCall) (agent.Decision, error)
+	// AfterTool may replace a tool's result.
+	AfterTool func(ctx context.Context, call *llm.ToolCall, res tool.Result) tool.Result
+	// MessageEnd may replace a finished message before it is stored and told.
+	MessageEnd func(ctx context.Context, m llm.Message) llm.Message
+	// Event sees every event of a run before clients do.
+	Event func(ctx context.Context, ev event.Event)
+	// UserBash may answer a direct bash command itself; an error refuses it.
+	UserBash func(ctx context.Context, command string) (handled bool, output string, exitCode int, err error)
+	// BeforeSwitch may cancel a session replacement; kind is "new", "resume" or "fork".
+	BeforeSwitch func(ctx context.Context, kind string) (cancelled bool, err error)
+	// SessionStart and SessionShutdown frame the life of a session.
+	SessionStart    func(ctx context.Context, reason string)
+	SessionShutdown func(ctx context.Context, reason string)
+}
+
+// InputResult is what an Input hook decided.
+type InputResult struct {
+	Handled bool // the hook consumed the input
+	Replace bool // Text and Images stand for it
+	Text    string
+	Images  []*llm.Image
+}
+
+// BeforeRunResult is what a BeforeRun hook adds.
+type BeforeRunResult struct {
+	Messages     []llm.Message
+	SystemPrompt string // "" keeps it
+}
+
+// errCommandNotQueued refuses an extension command in steer and follow_up.
+func errCommandNotQueued(name string) error {
+	return fmt.Errorf("Extension command \"/%s\" cannot be queued. Use prompt() or execute the command when not streaming.", name)
+}

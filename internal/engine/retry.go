@@ -1,0 +1,138 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/isotope-agent/isotope/internal/agent"
+	"github.com/isotope-agent/isotope/internal/event"
+	"github.com/isotope-agent/isotope/internal/llm"
+	"github.com/isotope-agent/isotope/internal/settings"
+)
+
+// textRetryCancelled is the finalError of a retry that was aborted.
+const textRetryCancelled = "Retry cancelled"
+
+// retryState is the switch and the wait that abort_retry ends.
+type retryState struct {
+	enabled bool
+	cancel  func() // ends the current wait; nil when there is none
+}
+
+// retryPlan says whether and when a failed part is tried again.
+type retryPlan struct {
+	retry   bool
+	failed  *llm.AssistantMessage
+	attempt int
+	max     int
+	delay   time.Duration
+}
+
+// planRetry decides about a part that has just ended. It is called on the run
+// goroutine, before agent_end.
+func (e *Engine) planRetry(r *activeRun, out agent.Outcome) retryPlan {
+	m := out.Last
+	if m == nil || m.StopReason != llm.StopError || r.ctx.Err() != nil {
+		return retryPlan{}
+	}
+	policy := e.cfg.Settings.Retry()
+	enabled := false
+	e.sync(func() { enabled = e.retry.enabled && !e.closing })
+	if !enabled || !retryable(m.Err) {
+		e.retryGaveUp(r, m)
+		return retryPlan{}
+	}
+	if r.attempt >= policy.MaxRetries {
+		e.retryGaveUp(r, m)
+		return retryPlan{}
+	}
+	attempt := r.attempt + 1
+	return retryPlan{
+		retry: true, failed: m, attempt: attempt, max: policy.MaxRetries,
+		delay: retryDelay(policy, attempt, m.Err.RetryAfter),
+	}
+}
+
+// retryable reports whether trying again can help. Quota, keys and bad requests do
+// not pass by themselves.
+func retryable(err *llm.Error) bool {
+	if err == nil {
+		return false
+	}
+	switch err.Kind {
+	case llm.ErrTransient, llm.ErrRateLimit, llm.ErrTransport:
+		return true
+	}
+	return false
+}
+
+// retryDelay doubles the base with every attempt, up to its cap. What the server
+// asked for counts when it is longer, up to a cap of its own.
+func retryDelay(p settings.Retry, attempt int, asked time.Duration) time.Duration {
+	d := p.BaseDelay
+	for i := 1; i < attempt && (p.MaxAgentDelay == 0 || d < p.MaxAgentDelay); i++ {
+		d *= 2
+	}
+	return max(capped(d, p.MaxAgentDelay), capped(asked, p.MaxRetryDelay))
+}
+
+// capped limits d; a limit of 0 is none.
+func capped(d, limit time.Duration) time.Duration {
+	if limit > 0 {
+		return min(d, limit)
+	}
+	return d
+}
+
+// awaitRetry tells the retry, waits, and reports whether it is to be made.
+func (e *Engine) awaitRetry(r *activeRun, p retryPlan) bool {
+	r.attempt = p.attempt
+	ctx, cancel := withCancel(r.ctx)
+	defer cancel()
+	e.sync(func() {
+		e.conv.dropFailed(p.failed)
+		e.retry.cancel = cancel
+	})
+	e.emit(r, event.AutoRetryStart{Attempt: p.attempt, MaxAttempts: p.max, DelayMs: p.delay.Milliseconds(), ErrorMessage: p.failed.ErrorMessage})
+	passed := wait(ctx, p.delay)
+	e.sync(func() { e.retry.cancel = nil })
+	if !passed {
+		r.attempt = 0
+		e.emit(r, event.AutoRetryEnd{Success: false, Attempt: p.attempt, FinalError: textRetryCancelled})
+	}
+	return passed
+}
+
+// retrySucceeded tells the end of a retry at the first good answer.
+func (e *Engine) retrySucceeded(r *activeRun, m *llm.AssistantMessage) {
+	if r.attempt > 0 && !m.Failed() {
+		attempt := r.attempt
+		r.attempt = 0
+		e.emit(r, event.AutoRetryEnd{Success: true, Attempt: attempt})
+	}
+}
+
+// retryGaveUp remembers that the attempts are over; it is told after agent_end.
+func (e *Engine) retryGaveUp(r *activeRun, m *llm.AssistantMessage) {
+	if r.attempt > 0 {
+		r.gaveUp = &event.AutoRetryEnd{Success: false, Attempt: r.attempt, FinalError: m.ErrorMessage}
+		r.attempt = 0
+	}
+}
+
+// AbortRetry ends the wait before a retry; the run then settles.
+func (e *Engine) AbortRetry(reply func(struct{}, error)) {
+	ask(e, true, reply, func() (struct{}, error) {
+		if e.retry.cancel != nil {
+			e.retry.cancel()
+		}
+		return struct{}{}, nil
+	})
+}
+
+// SetAutoRetry switches retries on or off and writes it to the settings.
+func (e *Engine) SetAutoRetry(on bool, reply func(struct{}, error)) {
+	ask(e, false, reply, func() (struct{}, error) {
+		e.retry.enabled = on
+		return struct{}{}, e.saveSetting(on, "retry", "enabled")
+	})
+}

@@ -1,0 +1,198 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/isotope-agent/isotope/internal/event"
+	"github.com/isotope-agent/isotope/internal/jsonx"
+	"github.com/isotope-agent/isotope/internal/llm"
+	"github.com/isotope-agent/isotope/internal/session"
+)
+
+// errNameEmpty refuses a blank session name.
+var errNameEmpty = errors.New("Session name cannot be empty")
+
+// Switched is the outcome of a session replacement.
+type Switched struct {
+	Cancelled bool `json:"cancelled"`
+}
+
+// install makes store the live session. A new session gets its first entries.
+func (e *Engine) install(store *session.Store) {
+	e.store = store
+	e.tools = e.cfg.Tools(ToolEnv{SessionID: store.ID(), Model: e.currentModel, Vars: e.childVars})
+	e.queues.steeringMode = QueueMode(e.cfg.Settings.SteeringMode())
+	e.queues.followUpMode = QueueMode(e.cfg.Settings.FollowUpMode())
+	e.retry.enabled = e.cfg.Settings.Retry().Enabled
+	had, err := store.View().Selection()
+	if err != nil {
+		e.cfg.Report("reading the session's model: " + err.Error())
+	}
+	fresh := !had.HasMessages && had.Model == nil
+	e.conv.reset(fresh)
+	e.chosen = e.cfg.Choose(had)
+	e.model, e.thinking = e.chosen.Model, e.chosen.Thinking
+	e.firstEntries(fresh, had)
+}
+
+// firstEntries appends what a session must say of itself: its model and level.
+func (e *Engine) firstEntries(fresh bool, had session.Selection) {
+	var bodies []session.Body
+	if m := e.model; m != nil && (fresh || had.Model != nil && (had.Model.Provider != m.Provider || had.Model.ID != m.ID)) {
+		bodies = append(bodies, session.ModelChange{Provider: m.Provider, ModelID: m.ID})
+	}
+	if fresh && e.model != nil || !fresh && had.Thinking != e.thinking {
+		bodies = append(bodies, session.ThinkingLevelChange{ThinkingLevel: e.thinking})
+	}
+	for _, b := range bodies {
+		if _, err := e.store.Append(b); err != nil {
+			e.cfg.Report("storing the session's settings: " + err.Error())
+			return
+		}
+	}
+}
+
+// NewSession replaces the session by a new one. parent is recorded in its header.
+func (e *Engine) NewSession(parent string, reply func(Switched, error)) {
+	e.replace("new", func() (*session.Store, error) { return e.cfg.NewStore(parent) }, reply)
+}
+
+// replace runs a session replacement: it holds the lane until it is done. What
+// ordinary commands come meanwhile wait; getters and interrupts do not.
+func (e *Engine) replace(kind string, open func() (*session.Store, error), reply func(Switched, error)) {
+	refuse := func(err error) { reply(Switched{}, err) }
+	ok := e.post(func() {
+		if e.closing {
+			refuse(ErrShutdown)
+			return
+		}
+		e.lane.enter(func() {
+			e.lane.held = true
+			e.goDo(func() {
+				res, err := e.swap(kind, open)
+				e.post(func() {
+					reply(res, err)
+					e.lane.release()
+					e.checkClosed()
+				})
+			})
+		}, refuse)
+	})
+	if !ok {
+		refuse(ErrShutdown)
+	}
+}
+
+// swap does the replacement on its own goroutine: ask, open, abort and persist what
+// runs, then switch. A failure before the switch leaves the old session as it was.
+func (e *Engine) swap(kind string, open func() (*session.Store, error)) (Switched, error) {
+	if hook := e.cfg.Hooks.BeforeSwitch; hook != nil {
+		cancelled, err := hook(e.ctx, kind)
+		if err != nil {
+			return Switched{}, err
+		}
+		if cancelled {
+			return Switched{Cancelled: true}, nil
+		}
+	}
+	store, err := open()
+	if err != nil {
+		return Switched{}, err
+	}
+	e.stopRun(errReplaced)
+	e.hookLife(e.cfg.Hooks.SessionShutdown, kind)
+	var old *session.Store
+	e.sync(func() {
+		old = e.store
+		e.install(store)
+	})
+	if old != nil {
+		if err := errors.Join(old.Sync(), old.Close()); err != nil {
+			e.cfg.Report("closing the session: " + err.Error())
+		}
+	}
+	e.hookLife(e.cfg.Hooks.SessionStart, kind)
+	return Switched{}, nil
+}
+
+// stopRun aborts prompts that are not accepted and the run, drops the queues, and
+// waits until all is persisted and told.
+func (e *Engine) stopRun(cause error) {
+	settled := make(chan struct{})
+	e.sync(func() {
+		e.admit.cancelAll(cause)
+		if e.queues.len() > 0 {
+			e.queues.steering, e.queues.followUp = nil, nil
+			e.cfg.Output.Post(e.queues.event())
+		}
+		if e.run == nil {
+			close(settled)
+			return
+		}
+		e.run.settled = append(e.run.settled, func() { close(settled) })
+		e.run.abort(cause)
+	})
+	select {
+	case <-settled:
+	case <-e.stopped:
+	}
+}
+
+func (e *Engine) hookLife(hook func(context.Context, string), reason string) {
+	if hook != nil {
+		hook(e.ctx, reason)
+	}
+}
+
+// SetName names the session. The name is trimmed; newlines become spaces.
+func (e *Engine) SetName(name string, reply func(struct{}, error)) {
+	ask(e, false, reply, func() (struct{}, error) {
+		if name = session.CleanName(name); name == "" {
+			return struct{}{}, errNameEmpty
+		}
+		if _, err := e.store.Append(session.SessionInfo{Name: jsonx.Str(name)}); err != nil {
+			return struct{}{}, fmt.Errorf("storing the session name: %w", err)
+		}
+		e.cfg.Output.Post(event.SessionInfoChanged{Name: jsonx.Str(name)})
+		return struct{}{}, nil
+	})
+}
+
+// View replies with an immutable snapshot of the session, for getters that read it
+// beside the engine.
+func (e *Engine) View(reply func(*session.View, error)) {
+	ask(e, true, reply, func() (*session.View, error) { return e.store.View(), nil })
+}
+
+// syncStore writes what was appended through to the disk, beside the engine.
+func (e *Engine) syncStore() {
+	store := e.store
+	e.goDo(func() {
+		if err := store.Sync(); err != nil {
+			e.cfg.Report("syncing the session: " + err.Error())
+		}
+	})
+}
+
+// currentModel is asked for on tool goroutines.
+func (e *Engine) currentModel() (m *llm.Model) {
+	e.sync(func() { m = e.model })
+	return m
+}
+
+// childVars are the variables that tell a tool's child about its session. They are
+// asked for on tool goroutines.
+func (e *Engine) childVars() (vars []string) {
+	e.sync(func() {
+		vars = append(vars, "PI_SESSION_ID="+e.store.ID())
+		if p := e.store.Path(); p != "" {
+			vars = append(vars, "PI_SESSION_FILE="+p)
+		}
+		if e.model != nil {
+			vars = append(vars, "PI_PROVIDER="+e.model.Provider, "PI_MODEL="+e.model.ID, "PI_REASONING_LEVEL="+string(e.thinking))
+		}
+	})
+	return vars
+}

@@ -1,0 +1,108 @@
+// Package rpc speaks the client protocol: a line becomes a command, a command calls
+// one method of the engine, its outcome becomes one response. It owns envelopes,
+// parameters, responses and the dispatch table (seeds/000, seeds/003, dialects.md).
+//
+// It must not decide anything about sessions or runs: that is the engine's.
+//
+// Concurrency: Serve's goroutine reads lines and posts; replies come on the engine
+// goroutine and only append to the output. Every line read gets exactly one
+// response, except answers to extension dialogs, which get none.
+package rpc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/isotope-agent/isotope/internal/dialect"
+	"github.com/isotope-agent/isotope/internal/engine"
+	"github.com/isotope-agent/isotope/internal/jsonx"
+	"github.com/isotope-agent/isotope/internal/output"
+	"github.com/isotope-agent/isotope/internal/prompt"
+)
+
+// Config is what a server works with.
+type Config struct {
+	Engine  *engine.Engine
+	Output  *output.Writer
+	Dialect dialect.Dialect
+	// Commands lists what get_commands shows; nil for nothing.
+	Commands func() []prompt.Command
+	// DialogAnswer takes the answer to an extension dialog; nil ignores all.
+	DialogAnswer func(id string, answer jsonx.Raw)
+}
+
+// Serve reads commands from in until its end, a read error, or ctx's end. It returns
+// nil at the end of in. It does not close the engine.
+func Serve(ctx context.Context, in io.Reader, cfg Config) error {
+	s := &server{cfg: cfg, handlers: handlers()}
+	lines := jsonx.NewLines(in)
+	for ctx.Err() == nil {
+		line, err := lines.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("reading commands: %w", err)
+		}
+		s.handle(ctx, line)
+	}
+	return context.Cause(ctx)
+}
+
+type server struct {
+	cfg      Config
+	handlers map[string]handler
+}
+
+// handler executes one command. It must not block: it posts to the engine and
+// answers through req. An error is the response.
+type handler func(s *server, req *request) error
+
+// handle answers one line. A panic costs only this command.
+func (s *server) handle(ctx context.Context, line []byte) {
+	req, err := s.parse(line)
+	if err != nil {
+		req.fail(err)
+		return
+	}
+	if req.command == "extension_ui_response" && s.dialogAnswer(req) {
+		return
+	}
+	h, ok := s.handlers[req.command]
+	if !ok {
+		req.fail(errUnknown(req.command))
+		return
+	}
+	if !interrupts[req.command] {
+		s.cfg.Output.Room(ctx)
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			req.fail(fmt.Errorf("internal error: %v", p))
+		}
+	}()
+	if err := h(s, req); err != nil {
+		req.fail(err)
+	}
+}
+
+// dialogAnswer hands the answer to an extension dialog on. Unknown and late ids are
+// the host's to ignore; without a string id it is no answer.
+func (s *server) dialogAnswer(req *request) bool {
+	var id string
+	if jsonx.Unmarshal(req.id, &id) != nil {
+		return false
+	}
+	if s.cfg.DialogAnswer != nil {
+		s.cfg.DialogAnswer(id, req.line)
+	}
+	return true
+}
+
+// interrupts act on every line before them and are never held back by a slow reader.
+var interrupts = map[string]bool{
+	"abort": true, "abort_bash": true, "abort_retry": true, "abort_compaction": true, "cancel_login_provider": true,
+	"clear_queue": true, "pause_queued_messages": true, "resume_queued_messages": true,
+}

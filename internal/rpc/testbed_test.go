@@ -1,0 +1,264 @@
+package rpc_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/isotope-agent/isotope/internal/auth"
+	"github.com/isotope-agent/isotope/internal/dialect"
+	"github.com/isotope-agent/isotope/internal/engine"
+	"github.com/isotope-agent/isotope/internal/llm"
+	"github.com/isotope-agent/isotope/internal/llm/scripted"
+	"github.com/isotope-agent/isotope/internal/model"
+	"github.com/isotope-agent/isotope/internal/output"
+	"github.com/isotope-agent/isotope/internal/proc"
+	"github.com/isotope-agent/isotope/internal/rpc"
+	"github.com/isotope-agent/isotope/internal/session"
+	"github.com/isotope-agent/isotope/internal/settings"
+	"github.com/isotope-agent/isotope/internal/tool"
+	"github.com/isotope-agent/isotope/internal/tool/builtin"
+)
+
+// defaultModels is used when a conversation brings no models.json.
+const defaultModels = `{"providers":{"fake":{"baseUrl":"http://fake.test","api":"openai-completions","apiKey":"k","models":[
+ {"id":"one","reasoning":true,"input":["text","image"],"cost":{"input":1,"output":2,"cacheRead":0.1,"cacheWrite":1.25},"contextWindow":100000,"maxTokens":8000},
+ {"id":"two","contextWindow":50000,"maxTokens":4000}]}}}`
+
+const defaultSettings = `{"defaultProvider":"fake","defaultModel":"one","retry":{"baseDelayMs":1000}}`
+
+// testbed is the surroundings of one conversation.
+type testbed struct {
+	t       *testing.T
+	archive *txtar.Archive
+	work    string // the agent directory's parent; "proj" is the working folder
+	dialect dialect.Dialect
+	hooks   engine.Hooks
+	memory  bool
+	// responsesApart: see arrange.
+	responsesApart bool
+
+	mu      sync.Mutex
+	reports []string
+}
+
+func newTestbed(t *testing.T, archive *txtar.Archive, work string) *testbed {
+	t.Helper()
+	b := &testbed{t: t, archive: archive, work: work}
+	b.dialect, _ = dialect.Named(dialect.Pi)
+	b.write("proj/.keep", "")
+	b.write("agent/settings.json", b.sectionOr("settings.json", defaultSettings))
+	b.write("agent/models.json", b.sectionOr("models.json", defaultModels))
+	for _, f := range archive.Files {
+		if name, ok := strings.CutPrefix(f.Name, "files/"); ok {
+			b.write("proj/"+name, string(f.Data))
+		}
+	}
+	for line := range strings.Lines(b.section("args")) {
+		b.apply(strings.Fields(line))
+	}
+	return b
+}
+
+// apply understands one line of the section args.
+func (b *testbed) apply(words []string) {
+	b.t.Helper()
+	switch {
+	case len(words) == 2 && words[0] == "dialect":
+		var ok bool
+		if b.dialect, ok = dialect.Named(words[1]); !ok {
+			b.t.Fatalf("unknown dialect %q", words[1])
+		}
+	case len(words) == 1 && words[0] == "no-session":
+		b.memory = true
+	case len(words) == 1 && words[0] == "responses-apart":
+		b.responsesApart = true
+	default:
+		b.t.Fatalf("args: unknown line %q", words)
+	}
+}
+
+func (b *testbed) sectionOr(name, def string) string {
+	if s := b.section(name); s != "" {
+		return s
+	}
+	return def
+}
+
+func (b *testbed) write(name, text string) {
+	b.t.Helper()
+	path := filepath.Join(b.work, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		b.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b *testbed) report(text string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.reports = append(b.reports, text)
+}
+
+// testServer is a running engine and its output.
+type testServer struct {
+	bed   *testbed
+	eng   *engine.Engine
+	out   *output.Writer
+	store *session.Store
+}
+
+// start builds the engine, on the script of the section provider.
+func (b *testbed) start(stdout *transcript) *testServer {
+	b.t.Helper()
+	script, err := scripted.Parse([]byte(b.sectionOr("provider", `{"turns":[{"steps":[{"text":"ok"}]}]}`)))
+	if err != nil {
+		b.t.Fatalf("provider: %v", err)
+	}
+	provider := scripted.NewScript(script)
+	agent, cwd := filepath.Join(b.work, "agent"), filepath.Join(b.work, "proj")
+	set := settings.Open(settings.Options{User: []string{filepath.Join(agent, "settings.json")}})
+	var keys *auth.Keys
+	models := model.New(model.Options{
+		Files:  []string{filepath.Join(agent, "models.json")},
+		HasKey: func(p string) bool { return keys.Has(p) },
+	})
+	keys = auth.New(auth.Options{Env: func(string) (string, bool) { return "", false }, Config: models.RequestConfig})
+	srv := &testServer{bed: b, out: output.New(stdout)}
+	srv.store = b.open(b.sessionConfig(""))
+	runner := proc.RunnerFunc(fakeShell)
+	direct := func(command string) proc.Cmd { return proc.Cmd{Command: command, Dir: cwd, Env: []string{}} }
+	files := &tool.Queue{}
+	srv.eng = engine.New(engine.Config{
+		Output: srv.out, Hooks: b.hooks, Models: models, Keys: keys, Settings: set,
+		Provider: func(string) (llm.Provider, error) { return provider, nil },
+		Choose: func(had session.Selection) model.Initial {
+			start := model.Start{
+				HasMessages: had.HasMessages, SessionThinking: had.Thinking,
+				Saved: engine.SavedModel(set),
+			}
+			if had.Model != nil {
+				start.SessionProvider, start.SessionModel = had.Model.Provider, had.Model.ID
+			}
+			first, err := models.Initial(start)
+			if err != nil {
+				b.t.Errorf("choosing a model: %v", err)
+			}
+			return first
+		},
+		Tools: func(env engine.ToolEnv) *tool.Set {
+			cfg := builtin.Config{Cwd: cwd, Files: files, Model: env.Model}
+			bash := builtin.NewBash(builtin.BashConfig{Cwd: cwd, Runner: runner, Env: env.Vars, Now: time.Now})
+			return tool.NewSet(builtin.NewRead(cfg), bash, builtin.NewEdit(cfg), builtin.NewWrite(cfg), builtin.NewLs(cfg))
+		},
+		SystemPrompt: func(*tool.Set) string { return "You are under test." },
+		NewStore:     func(parent string) (*session.Store, error) { return session.Create(b.sessionConfig(parent)) },
+		Bash: engine.BashConfig{
+			Runner: runner, Command: direct, Spill: func(string) proc.Spill { return proc.Spill{} },
+		},
+		Cwd: cwd, Report: b.report,
+	}, srv.store)
+	return srv
+}
+
+// sessionConfig gives sessions ids that count up, so that conversations can be
+// compared byte by byte.
+func (b *testbed) sessionConfig(parent string) session.Config {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	ids := 0
+	return session.Config{
+		Dir: filepath.Join(b.work, "sessions"), Cwd: filepath.Join(b.work, "proj"), ID: "test", ParentSession: parent,
+		AppName: b.dialect.SessionWord(), MemoryOnly: b.memory, Warn: b.report,
+		NewID: func() string { ids++; return fmt.Sprintf("%08x", ids) },
+	}
+}
+
+// open makes a new session, or opens the one of the section open.jsonl.
+func (b *testbed) open(cfg session.Config) *session.Store {
+	b.t.Helper()
+	text := b.section("open.jsonl")
+	if text == "" {
+		store, err := session.Create(cfg)
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		return store
+	}
+	b.write("sessions/given.jsonl", strings.ReplaceAll(text, "$WORK", filepath.ToSlash(b.work)))
+	n := 0
+	cfg.NewID = func() string { n++; return fmt.Sprintf("f%07x", n) }
+	store, err := session.Open(filepath.Join(b.work, "sessions", "given.jsonl"), cfg)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return store
+}
+
+func (s *testServer) config() rpc.Config {
+	return rpc.Config{Engine: s.eng, Output: s.out, Dialect: s.bed.dialect}
+}
+
+func (s *testServer) sessionFile() string {
+	if s.bed.memory {
+		return ""
+	}
+	return s.store.Path()
+}
+
+// stop ends engine and output, as the end of stdin does.
+func (s *testServer) stop(t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	if err := s.eng.Close(ctx); err != nil {
+		t.Errorf("closing the engine: %v", err)
+	}
+	if err := s.out.Close(ctx); err != nil {
+		t.Errorf("closing the output: %v", err)
+	}
+}
+
+// fakeShell runs commands made of "echo TEXT", "err TEXT", "sleep SECONDS" and
+// "exit CODE", joined by ";", on the clock of the bubble.
+func fakeShell(ctx context.Context, c proc.Cmd, out func(proc.Chunk)) (proc.Exit, error) {
+	start := time.Now()
+	for part := range strings.SplitSeq(c.Command, ";") {
+		word, rest, _ := strings.Cut(strings.TrimSpace(part), " ")
+		switch word {
+		case "echo":
+			out(proc.Chunk{Channel: proc.Stdout, Data: []byte(rest + "\n")})
+		case "err":
+			out(proc.Chunk{Channel: proc.Stderr, Data: []byte(rest + "\n")})
+		case "sleep":
+			d, err := time.ParseDuration(rest + "s")
+			if err != nil {
+				return proc.Exit{}, err
+			}
+			select {
+			case <-time.After(d):
+			case <-ctx.Done():
+				return proc.Exit{After: time.Since(start)}, context.Cause(ctx)
+			}
+		case "exit":
+			code := 0
+			if _, err := fmt.Sscan(rest, &code); err != nil {
+				return proc.Exit{}, err
+			}
+			return proc.Exit{Code: code, Exited: true, After: time.Since(start)}, nil
+		default:
+			out(proc.Chunk{Channel: proc.Stderr, Data: []byte(word + ": command not found\n")})
+			return proc.Exit{Code: 127, Exited: true, After: time.Since(start)}, nil
+		}
+	}
+	return proc.Exit{Exited: true, After: time.Since(start)}, nil
+}
