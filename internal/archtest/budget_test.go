@@ -16,8 +16,8 @@ import (
 // needs more raises them on purpose, with a reason in its commit.
 const (
 	maxBinaryBytes = 30 << 20
-	maxInitBytes   = 700 << 10
-	maxInitAllocs  = 4500
+	maxInitBytes   = 128 << 10
+	maxInitAllocs  = 1000
 )
 
 // build makes the binary as a release does.

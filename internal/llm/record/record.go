@@ -53,6 +53,7 @@ func (r *Recorder) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.E
 type Script struct {
 	mu     sync.Mutex
 	w      io.Writer
+	seeker io.Seeker        // w when the tail can be overwritten by the next turn
 	err    error            // the first one of w
 	script *scripted.Script // what was written so far
 	turns  int
@@ -69,8 +70,17 @@ type written struct {
 }
 
 // NewScript returns an empty script that is written to w, a turn with one call of
-// Write.
-func NewScript(w io.Writer) *Script { return &Script{w: w, script: &scripted.Script{}} }
+// Write. Where w can seek, the document is complete after each turn, so that it
+// survives the death of the program; else Close completes it.
+func NewScript(w io.Writer) *Script {
+	s := &Script{w: w, script: &scripted.Script{}}
+	if seeker, ok := w.(io.Seeker); ok { // a pipe is a file that can not
+		if _, err := seeker.Seek(0, io.SeekCurrent); err == nil {
+			s.seeker = seeker
+		}
+	}
+	return s
+}
 
 // Record returns a recorder of one more provider.
 func (s *Script) Record(inner llm.Provider) *Recorder { return &Recorder{inner: inner, out: s} }
@@ -85,7 +95,9 @@ func (s *Script) Close() error {
 		if s.turns == 0 { // a script has at least one turn
 			s.print([]byte(`{"turns":[` + "\n" + `{"match":"/^$/","steps":[]}`))
 		}
-		s.print([]byte("\n]}\n"))
+		if s.turns == 0 || s.seeker == nil {
+			s.print([]byte(tail))
+		}
 	}
 	return s.err
 }
@@ -95,6 +107,9 @@ func (s *Script) locate(req *llm.Request) scripted.Place {
 	defer s.mu.Unlock()
 	return s.script.Locate(req)
 }
+
+// tail completes a document.
+const tail = "\n]}\n"
 
 // matchLength is how much of a user text a condition quotes.
 const matchLength = 200
@@ -136,6 +151,12 @@ func (s *Script) write(t *scripted.Turn, req *llm.Request, place scripted.Place)
 	if s.turns++; s.turns == 1 {
 		line = append([]byte(`{"turns":[`+"\n"), line[len(",\n"):]...)
 	}
+	if s.seeker != nil {
+		line = append(line, tail...)
+		if s.turns > 1 {
+			s.back(len(tail))
+		}
+	}
 	s.print(line)
 }
 
@@ -150,6 +171,16 @@ func (s *Script) repeats(this *written) bool {
 func failed(t *scripted.Turn) bool {
 	n := len(t.Steps)
 	return t.StopReason == llm.StopLength || n > 0 && t.Steps[n-1].Error != nil
+}
+
+// back goes back n bytes in a document that can seek.
+func (s *Script) back(n int) {
+	if s.err != nil {
+		return
+	}
+	if _, err := s.seeker.Seek(-int64(n), io.SeekCurrent); err != nil {
+		s.err = fmt.Errorf("recording: %w", err)
+	}
 }
 
 // print writes; after the first error nothing more is written.

@@ -5,7 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -204,6 +207,59 @@ func TestCancelled(t *testing.T) {
 	}
 	if steps := s.Turns[0].Steps; !steps[len(steps)-1].Hang {
 		t.Errorf("the cancelled turn does not hang:\n%s", &file)
+	}
+}
+
+// A recording in a file is complete after each turn, whatever becomes of the program.
+func TestCompleteAfterEachTurn(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "run.json")
+	file, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	r := record.New(&fake{answers: []answer{saying("a"), saying("b"), saying("c")}}, file)
+	msgs := []llm.Message{user("x")}
+	check := func(turns int) {
+		t.Helper()
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := scripted.Parse(text)
+		if err != nil || len(s.Turns) != turns {
+			t.Errorf("want %d turns: %v\n%s", turns, err, text)
+		}
+	}
+	for n := range 3 {
+		take(r, t.Context(), request(msgs...))
+		check(n + 1)
+		msgs = append(msgs, said("y"), user("z"))
+	}
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	check(3)
+}
+
+func TestPipe(t *testing.T) {
+	in, out, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	r := record.New(&fake{answers: []answer{saying("a"), saying("b")}}, out)
+	take(r, t.Context(), request(user("x")))
+	take(r, t.Context(), request(user("x"), said("a"), user("y")))
+	if err := errors.Join(r.Close(), out.Close()); err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s, err := scripted.Parse(text); err != nil || len(s.Turns) != 2 {
+		t.Errorf("%v\n%s", err, text)
 	}
 }
 

@@ -176,12 +176,13 @@ func arguments(msgs []llm.Message, id string) string {
 	return ""
 }
 
-// workingDirectory finds the folder that a system prompt names.
+// workingDirectory finds the folder that a system prompt names: in a section of its own
+// as this program writes it, or in a sentence as others do.
 func workingDirectory(system string) string {
-	const mark = "orking directory: "
-	at := strings.LastIndex(system, mark)
-	if at < 0 {
-		return ""
+	for _, mark := range []string{"<cwd>\n", "orking directory: "} {
+		if at := strings.LastIndex(system, mark); at >= 0 {
+			return strings.TrimSpace(head(system[at+len(mark):], 1))
+		}
 	}
-	return strings.TrimSpace(head(system[at+len(mark):], 1))
+	return ""
 }

@@ -111,7 +111,7 @@ func TestDemo(t *testing.T) {
 		{"project with ls only", project, []string{"ls"}, 1, []string{"LICENSE, README.md, docs/, lathe.go"}},
 		{"code", code, usual, 3, []string{"lathe has no README", "#!/usr/bin/env python3\nprint('hello')", "data.bin, main.py"}},
 		{"code with read only", code, []string{"read"}, 1, []string{"could not look", "no such file: README.md"}},
-		{"blobs", blobs, usual, 1, []string{"no file here", "a.bin, img/"}},
+		{"blobs", blobs, usual, 1, []string{"No file was read", "a.bin, img/"}},
 		{"empty", empty, usual, 1, []string{"`lathe` is empty"}},
 		{"empty with ls", empty, all, 1, []string{"`lathe` is empty"}},
 		{"no tools", project, nil, 0, []string{"none of them is switched on"}},

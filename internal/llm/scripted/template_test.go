@@ -66,11 +66,17 @@ func TestTemplates(t *testing.T) {
 	}
 }
 
-func TestWithoutWorkingDirectory(t *testing.T) {
-	c := newChat(t, textTurn("{{cwd | base | or 'here'}} {{user}}."))
-	c.req.System = "Be brief."
-	if got := c.text(); got != "here ." {
-		t.Errorf("got %q", got)
+func TestWorkingDirectory(t *testing.T) {
+	for system, want := range map[string]string{
+		"Be brief.": "here",
+		"Be brief.\n\n<cwd>\nC:/src/lathe\n</cwd>\n\n<date>":    "lathe",
+		"You help.\nCurrent working directory: /src/mill\nEnd.": "mill",
+	} {
+		c := newChat(t, textTurn("{{cwd | base | or 'here'}}"))
+		c.req.System = system
+		if got := c.text(); got != want {
+			t.Errorf("%q: %q, want %q", system, got, want)
+		}
 	}
 }
 
