@@ -1,6 +1,7 @@
 package session
 
 import (
+	"bytes"
 	"fmt"
 	"iter"
 
@@ -227,7 +228,7 @@ func (v *View) messageOf(i int32, raw []byte) []byte {
 	var out []byte
 	switch rec.typ {
 	case typMessage:
-		return fillContent(member(raw, "message"), rec.role)
+		return fillContent(rec.message(raw), rec.role)
 	case typCustomMessage:
 		out = appendMember(out, "role", []byte(`"custom"`))
 		out = part(out, "customType")
@@ -262,11 +263,21 @@ func (v *View) messageOf(i int32, raw []byte) []byte {
 func fillContent(message []byte, r role) []byte {
 	switch r {
 	case roleUser, roleAssistant, roleToolResult:
+		if hasContent(message) {
+			return message
+		}
 		if isNull(member(message, "content")) {
 			return replaceMember(message, "content", []byte("[]"))
 		}
 	}
 	return message
+}
+
+// hasContent recognises the usual messages by their beginning, without reading on.
+func hasContent(message []byte) bool {
+	start := message[:min(len(message), 256)]
+	_, rest, ok := bytes.Cut(start, []byte(`","content":`))
+	return ok && len(rest) > 0 && rest[0] != 'n' && bytes.HasPrefix(start, []byte(`{"role":"`))
 }
 
 // Context returns the current branch as a model sees it.
@@ -281,8 +292,9 @@ func (v *View) Context() (*Context, error) {
 	if p.boundary != noParent {
 		c.CompactionID = v.recs[p.boundary].id
 	}
+	var d decoder
 	for k := range p.items {
-		m, err := v.decoded(p, k, r)
+		m, err := v.decoded(p, k, r, &d)
 		if err != nil {
 			return nil, err
 		}
@@ -294,7 +306,7 @@ func (v *View) Context() (*Context, error) {
 	return c, v.choices(c, p.path, r)
 }
 
-func (v *View) decoded(p *projection, k int, r *reader) (llm.Message, error) {
+func (v *View) decoded(p *projection, k int, r *reader, d *decoder) (llm.Message, error) {
 	if p.items[k].rec == p.boundary && p.verbatim {
 		return v.verbatimMessage(p, r)
 	}
@@ -302,17 +314,7 @@ func (v *View) decoded(p *projection, k int, r *reader) (llm.Message, error) {
 	if err != nil || raw == nil {
 		return nil, err
 	}
-	return decodeMessage(raw), nil
-}
-
-// decodeMessage keeps a message that does not decode as one of an unknown role: a
-// single bad line must not make a session unusable.
-func decodeMessage(raw jsonx.Raw) llm.Message {
-	m, err := llm.DecodeMessage(raw)
-	if err != nil {
-		return &llm.UnknownMessage{Name: string(text(member(raw, "role"))), Raw: raw.Clone()}
-	}
-	return m
+	return d.message(raw), nil
 }
 
 // choices finds what was chosen last on the branch.
@@ -335,7 +337,7 @@ func (v *View) choices(c *Context, path []int32, r *reader) error {
 		case rec.typ == typWindow:
 			c.ContextWindow = number(member(raw, "contextWindow"))
 		default:
-			m := member(raw, "message")
+			m := rec.message(raw)
 			c.Model = modelRef(member(m, "provider"), member(m, "model"))
 		}
 	}

@@ -39,7 +39,8 @@ type Entry struct {
 }
 
 // A Body is the content of an entry that is to be appended: its members beside
-// type, id, parentId and timestamp, which the store writes in front.
+// type, id, parentId and timestamp, which the store writes in front. Bodies are
+// passed as values, not as pointers.
 type Body interface {
 	// EntryType returns the value of the member "type".
 	EntryType() string

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -340,17 +341,7 @@ func TestForeignAppends(t *testing.T) {
 	cfg.Warn = func(w string) { warnings = append(warnings, w) }
 	s := mustCreate(t, cfg)
 	a := add(t, s, user("mine"))
-	appendTo := func(text string) {
-		t.Helper()
-		f, err := os.OpenFile(s.Path(), os.O_APPEND|os.O_WRONLY, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := f.WriteString(text); err != nil {
-			t.Fatal(err)
-		}
-		f.Close()
-	}
+	appendTo := func(text string) { t.Helper(); appendForeign(t, s.Path(), text) }
 	before := s.View()
 	appendTo(entryLine("foreign1", a) + "\n" + entryLine("late", "later") + "\n")
 	b := add(t, s, assistant("mine"))
@@ -439,5 +430,131 @@ func TestSessionThatCannotBeLocked(t *testing.T) {
 	add(t, mustOpen(t, path, cfg), user("hi"))
 	if len(warnings) != 1 || !strings.Contains(warnings[0], "cannot be locked") {
 		t.Fatal(warnings)
+	}
+}
+
+// appendForeign writes to a session file as another program does.
+func appendForeign(t *testing.T, path, text string) {
+	t.Helper()
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteString(text); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestWriteAtTheSameMoment lets another program append between our look at the file
+// and our own write.
+func TestWriteAtTheSameMoment(t *testing.T) {
+	d := newDisk()
+	cfg := testConfig(t.TempDir())
+	cfg.open = d.open
+	s := mustCreate(t, cfg)
+	a := add(t, s, user("mine"))
+	d.before = func(path string) { appendForeign(t, path, entryLine("f1", a)+"\n"+entryLine("f2", "f1")+"\n") }
+	b := add(t, s, assistant("mine"))
+	c := add(t, s, assistant("mine"))
+	v := s.View()
+	if diff := cmp.Diff([]string{a, "f1", "f2", b, c}, entryIDs(v)); diff != "" {
+		t.Fatal(diff)
+	}
+	if v.Entry(3).ParentID != a || v.Entry(4).ParentID != b {
+		t.Fatal("the position was lost")
+	}
+	if raws := rawEntries(t, v); raws[1] != entryLine("f1", a) || !strings.Contains(raws[3], b) {
+		t.Fatal(raws)
+	}
+	// And the same with a write that fails: what the other program wrote is kept.
+	d.before = func(path string) { appendForeign(t, path, entryLine("f3", c)+"\n") }
+	d.writeLimit, d.writeErr = 25, syscall.ENOSPC
+	if _, err := s.Append(user("lost")); !errors.Is(err, syscall.ENOSPC) {
+		t.Fatal(err)
+	}
+	d.writeLimit = -1
+	e := add(t, s, assistant("mine"))
+	if diff := cmp.Diff([]string{a, "f1", "f2", b, c, "f3", e}, entryIDs(s.View())); diff != "" {
+		t.Fatal(diff)
+	}
+	s.Close()
+	again := mustOpen(t, s.Path(), testConfig("")).View()
+	parentsResolve(t, again)
+	if again.Len() != 7 {
+		t.Fatal(entryIDs(again))
+	}
+}
+
+func TestTwoProcessesInTurn(t *testing.T) {
+	// Two writers that ignore the lock, as pi and Atomic do: nothing is lost, and each
+	// goes on from its own last entry.
+	dir := t.TempDir()
+	one := mustCreate(t, Config{Dir: dir})
+	root := add(t, one, user("root"))
+	other := mustOpen(t, one.Path(), Config{ReadOnly: true})
+	other.cfg.ReadOnly = false
+	other.rdonly = true
+	last := map[*Store]string{one: root, other: root}
+	for i := range 40 {
+		s := one
+		if i%3 == 0 {
+			s = other
+		}
+		id := add(t, s, assistant(fmt.Sprint(i)))
+		if got := s.View().Entry(s.Len() - 1); got.ID != id || got.ParentID != last[s] {
+			t.Fatalf("%+v, want the parent %s", got, last[s])
+		}
+		last[s] = id
+	}
+	v := mustOpen(t, one.Path(), Config{ReadOnly: true}).View()
+	parentsResolve(t, v)
+	if v.Len() != 41 {
+		t.Fatal(v.Len())
+	}
+}
+
+func TestSyncFromOtherGoroutines(t *testing.T) {
+	d := newDisk()
+	cfg := testConfig(t.TempDir())
+	cfg.open = d.open
+	s := mustCreate(t, cfg)
+	var wg sync.WaitGroup
+	for i := range 20 {
+		add(t, s, user(fmt.Sprint(i)))
+		wg.Go(func() {
+			if err := s.Sync(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if d.syncs == 0 || d.syncs > 20 {
+		t.Fatal(d.syncs)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Sync(); err != nil {
+		t.Fatal("after Close:", err)
+	}
+}
+
+func TestErrorTexts(t *testing.T) {
+	for want, err := range map[string]error{
+		"EISDIR: illegal operation on a directory, read":                                             ErrDirectory,
+		"Session file is not a valid atomic session: /x":                                             &InvalidFileError{"atomic", "/x"},
+		"session file /x is in use by process 7; end it, or open the session with --read-only":       &InUseError{"/x", 7},
+		"session file /x is in use by another process; end it, or open the session with --read-only": &InUseError{Path: "/x"},
+		"Entry x not found":             &EntryNotFoundError{ID: "x"},
+		"Entry not found: x":            &EntryNotFoundError{ID: "x", since: true},
+		"Invalid entry ID for forking":  ErrInvalidFork,
+		"No session found matching 'x'": &MatchError{ID: "x"},
+		"This session has not been saved yet. Send a message before cloning or forking it.": ErrNotSaved,
+		"Cannot clone session: no current entry selected":                                   ErrNothingToClone,
+	} {
+		if err.Error() != want {
+			t.Errorf("got %q, want %q", err, want)
+		}
 	}
 }

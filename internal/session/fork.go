@@ -3,11 +3,13 @@ package session
 import (
 	"bufio"
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/isotope-agent/isotope/internal/atomicfile"
 	"github.com/isotope-agent/isotope/internal/jsonx"
@@ -32,7 +34,7 @@ func (s *Store) Fork(entryID string) (text string, forked *Store, err error) {
 	if err != nil {
 		return "", nil, err
 	}
-	text = contentText(member(member(raw, "message"), "content"))
+	text = contentText(member(s.idx.recs[i].message(raw), "content"))
 	parent := s.idx.recs[i].parent
 	if parent != noParent {
 		if err := s.mustBeSaved(); err != nil {
@@ -103,6 +105,44 @@ func ForkFile(path string, cfg Config) (*Store, error) {
 	}
 	c := copier{from: src.View()}
 	return c.run(cfg, all, !cfg.MemoryOnly)
+}
+
+// Import copies a session file into cfg.Dir, under its own name or one like it when
+// that is taken, and opens the copy. A file that lies there already is opened where
+// it is. The source is only read; nothing is left behind when it is no session.
+func Import(path string, cfg Config) (*Store, error) {
+	cfg = cfg.withDefaults()
+	look := cfg
+	look.ReadOnly = true
+	src, err := Open(path, look)
+	if err != nil {
+		return nil, err
+	}
+	src.Close()
+	if realPath(filepath.Dir(src.path)) == realPath(cfg.Dir) {
+		return Open(path, cfg)
+	}
+	if err := os.MkdirAll(cfg.Dir, 0o700); err != nil {
+		return nil, fmt.Errorf("importing the session: %w", err)
+	}
+	base := strings.TrimSuffix(filepath.Base(src.path), ".jsonl")
+	target := filepath.Join(cfg.Dir, base+".jsonl")
+	for i := 2; ; i++ {
+		err = copyFile(src.path, target)
+		if !errors.Is(err, os.ErrExist) || i > 1000 {
+			break
+		}
+		target = filepath.Join(cfg.Dir, fmt.Sprintf("%s-%d.jsonl", base, i))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("importing the session: %w", err)
+	}
+	s, err := Open(target, cfg)
+	if err != nil {
+		os.Remove(target)
+		return nil, err
+	}
+	return s, nil
 }
 
 // copier writes entries of one session into a new one, as bytes.
@@ -228,6 +268,7 @@ func (c *copier) entry(i int32, rec *record, r *reader, replaced map[string]stri
 	to.parent = c.parent(rec)
 	if c.relink && (c.parentID(rec) != c.idOf(to.parent) || rec.flags&flagOdd != 0 && c.from.odd[i].parent != "") {
 		line = replaceMember(line, "parentId", quotedOrNull(c.idOf(to.parent)))
+		to.msg = 0 // the message moved
 	}
 	if c.relink && rec.typ == typCompaction && len(replaced) > 0 {
 		if id, ok := replaced[string(text(member(line, "firstKeptEntryId")))]; ok {

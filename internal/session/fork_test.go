@@ -208,3 +208,36 @@ func TestForkKeepsTheVerbatimBoundary(t *testing.T) {
 		t.Fatal(diff)
 	}
 }
+
+func TestImportNeverOverwrites(t *testing.T) {
+	src := writeTestFile(t, testHeader+"\n"+entryLine("a", "")+"\n")
+	cfg := testConfig(filepath.Join(t.TempDir(), "new"))
+	var paths []string
+	for range 2 {
+		s, err := Import(src, cfg)
+		if err != nil || s.Len() != 1 {
+			t.Fatal(err)
+		}
+		add(t, s, user("own"))
+		paths = append(paths, filepath.Base(s.Path()))
+		s.Close()
+	}
+	base := strings.TrimSuffix(filepath.Base(src), ".jsonl")
+	if diff := cmp.Diff([]string{base + ".jsonl", base + "-2.jsonl"}, paths); diff != "" {
+		t.Fatal(diff)
+	}
+	if len(fileLines(t, src)) != 2 {
+		t.Fatal("the source was changed")
+	}
+	there, err := Import(filepath.Join(cfg.Dir, paths[1]), cfg)
+	if err != nil || filepath.Base(there.Path()) != paths[1] {
+		t.Fatal(err)
+	}
+	there.Close()
+	if _, err := Import(writeTestFile(t, "junk\n"), cfg); err == nil {
+		t.Fatal("junk was imported")
+	}
+	if list, _ := os.ReadDir(cfg.Dir); len(list) != 2 {
+		t.Fatal("left behind:", list)
+	}
+}

@@ -157,6 +157,7 @@ type disk struct {
 	syncErr    error
 	openErr    error
 	syncs      int
+	before     func(path string) // called once, before the next write
 }
 
 func newDisk() *disk { return &disk{writeLimit: -1} }
@@ -169,15 +170,20 @@ func (d *disk) open(path string, flag int, perm os.FileMode) (file, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &faultFile{f, d}, nil
+	return &faultFile{f, d, path}, nil
 }
 
 type faultFile struct {
 	file
-	d *disk
+	d    *disk
+	path string
 }
 
 func (f *faultFile) Write(p []byte) (int, error) {
+	if before := f.d.before; before != nil {
+		f.d.before = nil
+		before(f.path)
+	}
 	if f.d.writeLimit < 0 || len(p) <= f.d.writeLimit {
 		if f.d.writeLimit > 0 {
 			f.d.writeLimit -= len(p)

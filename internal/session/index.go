@@ -14,12 +14,21 @@ type record struct {
 	id     string // points into an arena
 	len    uint32 // of the line, without its end
 	parent int32  // number of the parent's record, or noParent
+	msg    uint32 // offset of the message in the line when it is its last member, else 0
 	typ    uint16 // number in the table of type names
 	role   role
 	flags  uint8
 }
 
 const noParent = -1
+
+// message returns the message in the line of a message entry.
+func (r *record) message(line []byte) []byte {
+	if r.msg > 0 {
+		return line[r.msg : len(line)-1]
+	}
+	return member(line, "message")
+}
 
 const (
 	flagMem   = 1 << iota // the line is in memory, not in the file
@@ -70,14 +79,15 @@ type oddity struct{ parent, ts string }
 
 // index is the list of entries. Views share its slices and maps: records and types
 // only ever grow, behind what a view can see; everything else is replaced, not
-// changed, once shared is set.
+// changed, while a view has it.
 type index struct {
-	recs   []record
-	types  []string
-	odd    map[int32]oddity
-	ids    idTable
-	arena  arena
-	shared bool
+	recs  []record
+	types []string
+	odd   map[int32]oddity
+	ids   idTable
+	arena arena
+
+	recsShared, oddShared bool // a view has them
 }
 
 func newIndex() index {
@@ -90,11 +100,11 @@ func (x *index) add(h head, off int64, n int, flags uint8) int32 {
 	i := int32(len(x.recs))
 	ms, canonical := parseTime(h.ts)
 	r := record{off: off, len: uint32(n), parent: noParent, id: x.arena.keep(h.id), typ: x.typeNumber(h.typ), ms: ms, flags: flags}
-	if h.dirty {
-		r.flags |= flagDirty
-	}
 	if r.typ == typMessage {
-		r.role = roleOf(h.role)
+		r.role, r.msg = roleOf(h.role), uint32(h.message)
+	}
+	if h.dirty { // what is handed out is another text
+		r.flags, r.msg = r.flags|flagDirty, 0
 	}
 	var o oddity
 	if len(h.parent) > 0 && string(h.parent) != r.id {
@@ -114,8 +124,8 @@ func (x *index) add(h head, off int64, n int, flags uint8) int32 {
 }
 
 func (x *index) setOdd(i int32, o oddity) {
-	if x.shared {
-		x.odd = maps.Clone(x.odd)
+	if x.oddShared {
+		x.odd, x.oddShared = maps.Clone(x.odd), false
 	}
 	if x.odd == nil {
 		x.odd = map[int32]oddity{}
@@ -172,8 +182,8 @@ func (x *index) resolve() {
 	if len(found) == 0 {
 		return
 	}
-	if x.shared {
-		x.recs = slices.Clone(x.recs)
+	if x.recsShared {
+		x.recs, x.recsShared = slices.Clone(x.recs), false
 	}
 	for _, i := range found {
 		x.recs[i].parent = x.ids.find(x.recs, x.odd[i].parent)

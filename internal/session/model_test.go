@@ -25,7 +25,9 @@ type machine struct {
 
 func (m *machine) close() { m.s.Close() }
 
-func (m *machine) config() Config { return Config{Dir: m.dir, Cwd: "/proj", Durability: DurabilityNone} }
+func (m *machine) config() Config {
+	return Config{Dir: m.dir, Cwd: "/proj", Durability: DurabilityNone}
+}
 
 func (m *machine) appended(id, typ string, err error, t *rapid.T) {
 	if err != nil {

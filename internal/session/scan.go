@@ -14,6 +14,7 @@ import (
 type head struct {
 	typ, id, parent, ts []byte // text of the members; nil when absent or no string
 	role                []byte // of the message of a message entry
+	message             int    // offset of the message when it is the last member; 0 when not
 	dirty               bool   // invalid UTF-8 or a carriage return: re-encode on the way out
 }
 
@@ -30,6 +31,9 @@ func scanLine(line []byte) (head, bool) {
 	if !ok {
 		return head{}, false
 	}
+	if h.message+s.last != len(line)-1 {
+		h.message = 0
+	}
 	if s.high&0x80 != 0 && !utf8.Valid(line) || s.cr {
 		h.dirty = true
 	}
@@ -42,6 +46,7 @@ type scanner struct {
 	b    []byte
 	high byte // OR of all bytes seen in strings: bit 7 says not ASCII
 	cr   bool // a carriage return stands between tokens
+	last int  // length of the message, when it is the last member so far
 }
 
 func (s *scanner) top() (head, bool) {
@@ -90,6 +95,9 @@ func (s *scanner) object(i, depth int, h *head) int {
 		}
 		if h != nil {
 			h.take(key, s.b[start:i])
+			if string(key) == `"message"` {
+				h.message, s.last = start, i-start
+			}
 		}
 		if i = s.space(i); i >= len(s.b) {
 			return -1
@@ -299,15 +307,19 @@ func (h *head) take(key, value []byte) {
 	}
 }
 
-func messageRole(message []byte) []byte {
-	const first = `{"role":"`
-	if bytes.HasPrefix(message, []byte(first)) {
-		rest := message[len(first):]
+// messageRole and blockType return the member that stands first in nearly all
+// messages and blocks.
+func messageRole(message []byte) []byte { return leading(message, `{"role":"`, "role") }
+func blockType(block []byte) []byte     { return leading(block, `{"type":"`, "type") }
+
+func leading(obj []byte, start, name string) []byte {
+	if bytes.HasPrefix(obj, []byte(start)) {
+		rest := obj[len(start):]
 		if end := bytes.IndexByte(rest, '"'); end >= 0 && bytes.IndexByte(rest[:end], '\\') < 0 {
 			return rest[:end]
 		}
 	}
-	return text(member(message, "role"))
+	return text(member(obj, name))
 }
 
 // parseTime reads an ISO time as milliseconds since 1970. canonical reports that

@@ -87,13 +87,13 @@ func (st *Stats) add(rec *record, raw []byte) {
 		st.use(member(raw, "usage"))
 		return
 	}
-	for name, value := range members(member(raw, "message")) {
+	for name, value := range members(rec.message(raw)) {
 		switch {
 		case is(name, "usage"):
 			st.use(value)
 		case rec.role == roleAssistant && is(name, "content") && bytes.Contains(value, []byte("toolCall")):
 			for block := range elements(value) {
-				if string(text(member(block, "type"))) == "toolCall" {
+				if string(blockType(block)) == "toolCall" {
 					st.ToolCalls++
 				}
 			}
@@ -154,7 +154,7 @@ func (v *View) ForkMessages() ([]ForkMessage, error) {
 		if err != nil {
 			return nil, err
 		}
-		if t := contentText(member(member(raw, "message"), "content")); t != "" {
+		if t := contentText(member(rec.message(raw), "content")); t != "" {
 			out = append(out, ForkMessage{EntryID: rec.id, Text: t})
 		}
 	}
@@ -168,7 +168,7 @@ func contentText(content []byte) string {
 	}
 	var all []byte
 	for block := range elements(content) {
-		if string(text(member(block, "type"))) == "text" {
+		if string(blockType(block)) == "text" {
 			all = append(all, text(member(block, "text"))...)
 		}
 	}
@@ -195,7 +195,7 @@ func (v *View) LastAssistantText() (answer string, ok bool, err error) {
 		if err != nil {
 			return "", false, err
 		}
-		message := p.items[k].edited(member(raw, "message"))
+		message := p.items[k].edited(v.recs[i].message(raw))
 		if message == nil {
 			continue
 		}

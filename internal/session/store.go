@@ -272,6 +272,10 @@ func (s *Store) finish(b Body, id string) (Body, error) {
 		return nil
 	}
 	switch b := b.(type) {
+	case Message:
+		if b.Message == nil {
+			return nil, fmt.Errorf("saving the session: a message entry without a message")
+		}
 	case Label:
 		return b, known(b.TargetID)
 	case ContextEdit:

@@ -139,6 +139,7 @@ func TestAppendRefusesWhatCannotBeRight(t *testing.T) {
 		b    Body
 		want string
 	}{
+		{Message{}, "without a message"},
 		{Label{TargetID: missing, Label: "x"}, "Entry nope not found"},
 		{ContextEdit{TargetID: missing}, "Entry nope not found"},
 		{Compaction{FirstKeptEntryID: &missing}, "Entry nope not found"},

@@ -40,6 +40,7 @@ func (v *View) verbatimMessage(p *projection, r *reader) (llm.Message, error) {
 	}
 	head := verbatimPreface + "\n\n" + string(text(member(raw, "summary")))
 	var kept []llm.Message
+	var d decoder
 	for k := range p.kept {
 		it := &p.kept[k]
 		raw, err := r.line(&v.recs[it.rec])
@@ -47,7 +48,7 @@ func (v *View) verbatimMessage(p *projection, r *reader) (llm.Message, error) {
 			return nil, err
 		}
 		if message := it.edited(v.messageOf(it.rec, raw)); message != nil {
-			kept = append(kept, decodeMessage(message))
+			kept = append(kept, d.message(message))
 		}
 	}
 	m.Content = retainedContent(head, kept)

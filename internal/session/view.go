@@ -34,7 +34,7 @@ type cache struct {
 
 // View returns the session as it is now. The owner calls it.
 func (s *Store) View() *View {
-	s.idx.shared = true
+	s.idx.recsShared, s.idx.oddShared = true, true
 	return &View{
 		recs: s.idx.recs[:len(s.idx.recs):len(s.idx.recs)], types: s.idx.types, odd: s.idx.odd, mem: s.mem, src: s.src,
 		leaf: s.leaf, header: s.header, name: s.name, path: s.path, cache: s.cache,
