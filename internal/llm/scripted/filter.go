@@ -212,10 +212,11 @@ func paragraph(s string) string {
 		switch {
 		case underline(line): // what came before was a heading
 			prose = nil
-		case fenced || line == "" || isHeading(line) || strings.ContainsAny(line[:1], "<!|`[") || strings.HasPrefix(line, "---"):
+		case fenced || line == "" || isHeading(line) || strings.HasPrefix(line, "---"):
 			if len(prose) > 0 {
 				return strings.Join(prose, " ")
 			}
+		case len(prose) == 0 && strings.ContainsAny(line[:1], "<!|["): // no prose begins like that
 		default:
 			prose = append(prose, strings.TrimSpace(strings.TrimPrefix(line, ">")))
 		}

@@ -256,7 +256,11 @@ func (st *Step) compile(verbatim bool) error {
 	case st.ToolCall != nil && st.ToolCall.RawArguments != nil:
 		texts, verbatim = *st.ToolCall.RawArguments, true
 	case st.ToolCall != nil && st.ToolCall.Arguments != nil:
-		t, err := compileJSON(st.ToolCall.Arguments, verbatim)
+		raw, err := jsonx.Compact(st.ToolCall.Arguments)
+		if err != nil {
+			return fmt.Errorf("toolCall: arguments: %w", err)
+		}
+		t, err := compileJSON(raw, verbatim)
 		if err != nil {
 			return fmt.Errorf("toolCall: arguments: %w", err)
 		}

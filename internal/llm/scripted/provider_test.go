@@ -24,7 +24,8 @@ func TestEvents(t *testing.T) {
 		{"chunks keep characters", `{"steps":[{"text":"añ🙂b","chunkSize":2}]}`, `meta; text< 0; text 0 "añ"; text 0 "🙂b"; text> 0; done "stop" usage=0/0/0/0`},
 		{"pieces", `{"steps":[{"thinking":["a","b"],"signature":"S","startSignature":"s"}]}`, `meta; think< 0 sig="s"; think 0 "a"; think 0 "b"; think> 0 sig="S"; done "stop" usage=0/0/0/0`},
 		{"redacted", `{"steps":[{"thinking":"","redacted":true,"signature":"x"}]}`, `meta; think< 0 redacted; think> 0 sig="x" redacted; done "stop" usage=0/0/0/0`},
-		{"call", `{"steps":[{"toolCall":{"name":"read","arguments":{"path":"a"}}}]}`, `meta; call< 0 id="call_1" name="read"; call 0 "{\"path\":\"a\"}"; call> 0; done "toolUse" usage=0/0/0/0`},
+		{"call", `{"steps":[{"toolCall":{"name":"read","arguments":{ "path":
+ "a" }}}]}`, `meta; call< 0 id="call_1" name="read"; call 0 "{\"path\":\"a\"}"; call> 0; done "toolUse" usage=0/0/0/0`},
 		{"calls", `{"steps":[{"text":"x"},{"toolCall":{"name":"a","id":"z"}},{"toolCall":{"name":"b","rawArguments":"{oops"}}]}`, `meta; text< 0; text 0 "x"; text> 0; call< 1 id="z" name="a"; call> 1; call< 2 id="call_1" name="b"; call 2 "{oops"; call> 2; done "toolUse" usage=0/0/0/0`},
 		{"optional call", `{"steps":[{"toolCall":{"name":"grep","optional":true},"open":true},{"toolCall":{"rawArguments":"{}"},"block":0,"open":true},{"end":0},{"text":"no"}]}`, `meta; text< 0; text 0 "no"; text> 0; done "stop" usage=0/0/0/0`},
 		{"length", `{"steps":[{"text":"x"}],"stopReason":"length","rawStopReason":"max","endTurn":false,"usage":{"input":1,"output":2,"cacheRead":3,"cacheWrite":4}}`, `meta; text< 0; text 0 "x"; text> 0; done "length" raw="max" endTurn=false usage=1/2/3/4`},

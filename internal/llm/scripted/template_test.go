@@ -39,6 +39,7 @@ func TestTemplates(t *testing.T) {
 		{"{{user | not 'what is it?' | or \"same\"}} {{user | not 'x'}}", "same what is it?"},
 		{"{{ 'C:\\dir\\sub\\' | base }}", "sub"},
 		{"{{'Title\n=====\n\nBody\ntext' | heading}}: {{'Title\n=====\n\nBody\ntext' | paragraph}}", "Title: Body text"},
+		{"{{'[a](b)\nOne, see\n`code` and\n[link](x)\n\nTwo' | paragraph}}", "One, see `code` and [link](x)"},
 		{"{{'```\n# no\n```\nfirst' | heading}}", "```"},
 		{"{{'\n\nno heading' | heading}}", "no heading"},
 		{"{{'' | heading}}{{'' | paragraph}}", ""},
