@@ -115,7 +115,7 @@ func Regions(name string, regions []Region, oldFeeds, newFeeds int) Diff {
 		size += len(r.Old) + len(r.New)
 	}
 	if size > maxRegionBytes {
-		return Diff{Display: fmt.Sprintf("[diff left out: the changed lines hold %d bytes]", size)}
+		return TooLarge(size)
 	}
 	var lines []line
 	for _, r := range regions {
@@ -256,4 +256,9 @@ func patch(name string, lines []line, hunks []hunk) string {
 		}
 	}
 	return sb.String()
+}
+
+// TooLarge stands for the diff of a change whose lines hold too many bytes to show.
+func TooLarge(size int) Diff {
+	return Diff{Display: fmt.Sprintf("[diff left out: the changed lines hold %d bytes]", size)}
 }
