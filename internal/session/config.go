@@ -84,13 +84,13 @@ var (
 	// ErrNotFound is in the chain of the error of Open for a file that is not there.
 	ErrNotFound = errors.New("session file does not exist")
 	// ErrDirectory is the error of Open for a directory.
-	ErrDirectory = errors.New("EISDIR: illegal operation on a directory, read") //nolint:staticcheck // the reference's text
+	ErrDirectory = errors.New("EISDIR: illegal operation on a directory, read")
 	// ErrInvalidFork is the error of Fork for an id that is no user message.
-	ErrInvalidFork = errors.New("Invalid entry ID for forking") //nolint:staticcheck // the reference's text
+	ErrInvalidFork = errors.New("Invalid entry ID for forking")
 	// ErrNotSaved is the error of Fork and Clone while the session has no file.
-	ErrNotSaved = errors.New("This session has not been saved yet. Send a message before cloning or forking it.") //nolint:staticcheck // the reference's text
+	ErrNotSaved = errors.New("This session has not been saved yet. Send a message before cloning or forking it.")
 	// ErrNothingToClone is the error of Clone when the leaf is before every entry.
-	ErrNothingToClone = errors.New("Cannot clone session: no current entry selected") //nolint:staticcheck // the reference's text
+	ErrNothingToClone = errors.New("Cannot clone session: no current entry selected")
 	// ErrReadOnly is the error of a change to a store that was opened to look.
 	ErrReadOnly = errors.New("the session was opened read-only")
 	// ErrClosed is the error of a change after the last Close.

@@ -62,8 +62,13 @@ func TestLatestAndFind(t *testing.T) {
 		folders []Folder
 		want    string
 	}{
-		{[]Folder{{Path: a}}, two}, {[]Folder{{a, "/a"}}, one}, {[]Folder{{a, "/a/"}}, one}, {[]Folder{{Path: a}, {Path: b}}, three},
-		{[]Folder{{Path: b, Cwd: "/a"}}, ""}, {[]Folder{{Path: filepath.Join(root, "missing")}}, ""}, {nil, ""},
+		{[]Folder{{Path: a}}, two},
+		{[]Folder{{a, "/a"}}, one},
+		{[]Folder{{a, "/a/"}}, one},
+		{[]Folder{{Path: a}, {Path: b}}, three},
+		{[]Folder{{Path: b, Cwd: "/a"}}, ""},
+		{[]Folder{{Path: filepath.Join(root, "missing")}}, ""},
+		{nil, ""},
 	} {
 		if got := Latest(tt.folders...); got != tt.want {
 			t.Errorf("%v: %s", tt.folders, got)

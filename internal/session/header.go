@@ -15,7 +15,7 @@ const (
 )
 
 // ErrInvalidID is the error for a session id that a caller gave.
-var ErrInvalidID = errors.New("Session id must be non-empty, contain only alphanumeric characters, '-', '_', and '.', and start and end with an alphanumeric character") //nolint:staticcheck // the text that the other programs send
+var ErrInvalidID = errors.New("Session id must be non-empty, contain only alphanumeric characters, '-', '_', and '.', and start and end with an alphanumeric character")
 
 var validID = regexp.MustCompile(`^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$`)
 

@@ -71,12 +71,16 @@ func TestTree(t *testing.T) {
 		"two cycles":         {[]string{treeLine("a", `"b"`, at(1)), treeLine("b", `"a"`, at(2)), treeLine("x", `"y"`, at(3)), treeLine("y", `"x"`, at(4))}, "a[b] x[y]"},
 		"ids twice":          {[]string{treeLine("a", "null", at(1)), treeLine("b", `"a"`, at(2)), treeLine("a", `"b"`, at(3)), treeLine("c", `"a"`, at(4))}, "a[b[a[c]]]"},
 		"numbers as parents": {[]string{treeLine("a", "5", at(1)), treeLine("b", `""`, at(2)), `{"id":"c"}`, `{"type":"no id"}`}, "a b c "},
-		"labels": {[]string{treeLine("a", "null", at(1)), treeLine("b", `"a"`, at(2)),
-			`{"type":"label","id":"l1","parentId":"b","timestamp":"` + at(3) + `","targetId":"a","label":"old"}`,
-			`{"type":"label","id":"l2","parentId":"l1","timestamp":"` + at(4) + `","targetId":"b","label":"x"}`,
-			`{"type":"label","id":"l3","parentId":"l2","timestamp":"` + at(5) + `","targetId":"a","label":"new"}`,
-			`{"type":"label","id":"l4","parentId":"l3","timestamp":"` + at(6) + `","targetId":"b"}`},
-			"a:new@" + at(5) + "[b[l1[l2[l3[l4]]]]]"},
+		"labels": {
+			[]string{
+				treeLine("a", "null", at(1)), treeLine("b", `"a"`, at(2)),
+				`{"type":"label","id":"l1","parentId":"b","timestamp":"` + at(3) + `","targetId":"a","label":"old"}`,
+				`{"type":"label","id":"l2","parentId":"l1","timestamp":"` + at(4) + `","targetId":"b","label":"x"}`,
+				`{"type":"label","id":"l3","parentId":"l2","timestamp":"` + at(5) + `","targetId":"a","label":"new"}`,
+				`{"type":"label","id":"l4","parentId":"l3","timestamp":"` + at(6) + `","targetId":"b"}`,
+			},
+			"a:new@" + at(5) + "[b[l1[l2[l3[l4]]]]]",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := writeTestFile(t, testHeader+"\n"+strings.Join(tt.lines, "\n")+"\n")
