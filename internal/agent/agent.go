@@ -40,10 +40,12 @@ type Call struct {
 }
 
 // Queued is a message on its way into the conversation. Deliver, when not nil, is
-// called on the run goroutine right before the message becomes part of it.
+// called on the run goroutine right before the message becomes part of it; Return,
+// when not nil, after that failed: the message is not in the conversation.
 type Queued struct {
 	Message llm.Message
 	Deliver func()
+	Return  func()
 }
 
 // Decision is what a BeforeTool hook wants.
@@ -77,10 +79,12 @@ type Config struct {
 }
 
 // Outcome is what a run left behind. Last is the last assistant message, nil when
-// there was none. Messages is everything the run added, in order.
+// there was none. Messages is everything the run added, in order. Fault is the error
+// of a commit, which ended the run; nil when all was committed.
 type Outcome struct {
 	Messages []llm.Message
 	Last     *llm.AssistantMessage
+	Fault    error
 }
 
 // Run adds prompts to the conversation and runs turns until the model stops, fails,
@@ -111,19 +115,32 @@ func (r *run) loop(ctx context.Context, prompts []Queued) {
 			return
 		}
 		more := r.turn(ctx)
-		// An aborted run takes nothing more out of the queues: what waits there is
-		// continued in a run of its own.
-		pending = nil
-		if !r.ended() {
-			pending = poll(ctx, r.cfg.Steering)
-			if !more && len(pending) == 0 {
-				pending = poll(ctx, r.cfg.FollowUp)
-			}
+		if r.out.Fault != nil {
+			r.tellFault(ctx)
+			return
 		}
+		pending = r.pending(ctx, more)
 		if !more && len(pending) == 0 {
 			return
 		}
 	}
+}
+
+// pending takes what is due out of the queues after a turn. A run that failed or was
+// aborted takes nothing, and what an abort overtook stays where it is: it is
+// continued in a run of its own.
+func (r *run) pending(ctx context.Context, more bool) []Queued {
+	if r.ended() {
+		return nil
+	}
+	list := poll(ctx, r.cfg.Steering)
+	if !more && len(list) == 0 {
+		list = poll(ctx, r.cfg.FollowUp)
+	}
+	if ctx.Err() != nil {
+		return nil
+	}
+	return list
 }
 
 // turn runs one model call and its tools. It reports whether the model must be
@@ -157,25 +174,40 @@ func (r *run) deliver(ctx context.Context, list []Queued) bool {
 			q.Deliver()
 		}
 		r.cfg.Emit(event.MessageStart{Message: q.Message})
-		if err := r.commit(ctx, q.Message); err != nil {
-			r.fail(ctx, err)
-			return false
+		_, err := r.commit(ctx, q.Message)
+		if err == nil {
+			continue
 		}
+		r.cfg.Emit(event.MessageEnd{Message: q.Message}) // no client may wait for it
+		if q.Return != nil {
+			q.Return()
+		}
+		r.fail(ctx, err)
+		return false
 	}
 	return true
 }
 
-// commit makes m part of the conversation and tells its end. The end is told also
-// when the commit failed, so that no client waits for it.
-func (r *run) commit(ctx context.Context, m llm.Message) error {
+// commit makes m part of the conversation and tells its end. After an error, which
+// ends the run, the caller tells the end.
+func (r *run) commit(ctx context.Context, m llm.Message) (llm.Message, error) {
 	kept, err := r.cfg.Commit(ctx, m)
 	if err != nil {
-		r.cfg.Emit(event.MessageEnd{Message: m})
-		return err
+		r.out.Fault = err
+		return m, err
 	}
 	r.out.Messages = append(r.out.Messages, kept)
 	r.cfg.Emit(event.MessageEnd{Message: kept})
-	return nil
+	return kept, nil
+}
+
+// tellFault ends the run after a turn whose messages could not all be committed. An
+// answer that says so itself needs no other.
+func (r *run) tellFault(ctx context.Context) {
+	if !r.ended() {
+		r.cfg.Emit(event.TurnStart{})
+		r.fail(ctx, r.out.Fault)
+	}
 }
 
 // fail ends the current turn with an assistant message that nobody stored.

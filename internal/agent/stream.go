@@ -76,17 +76,22 @@ func (r *run) receive(ctx context.Context, call *Call, b *llm.Builder) (started 
 }
 
 // finish tells the start of an answer that had none, commits it and tells its end.
+// An answer that cannot be committed is told as a failure: it is not part of the
+// conversation, and its calls are not run.
 func (r *run) finish(ctx context.Context, msg *llm.AssistantMessage, started bool) *llm.AssistantMessage {
 	if !started {
 		r.cfg.Emit(event.MessageStart{Message: msg})
 	}
-	if err := r.commit(ctx, msg); err != nil {
-		msg.StopReason, msg.ErrorMessage, msg.Err = llm.StopError, err.Error(), llm.AsError(err)
-		r.out.Messages = append(r.out.Messages, msg)
-		return msg
+	kept, err := r.commit(ctx, msg)
+	if err != nil {
+		failed := *msg
+		failed.StopReason, failed.ErrorMessage, failed.Err = llm.StopError, err.Error(), llm.AsError(err)
+		r.out.Messages = append(r.out.Messages, &failed)
+		r.cfg.Emit(event.MessageEnd{Message: &failed})
+		return &failed
 	}
 	// A hook may have replaced the message; what it left is what counts.
-	if kept, ok := r.out.Messages[len(r.out.Messages)-1].(*llm.AssistantMessage); ok {
+	if kept, ok := kept.(*llm.AssistantMessage); ok {
 		return kept
 	}
 	return msg

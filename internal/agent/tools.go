@@ -105,6 +105,10 @@ func (r *run) begin(ctx context.Context, tools *tool.Set, x *execution) bool {
 		}
 		args = call.Arguments
 	}
+	if ctx.Err() != nil { // the hook may have taken its time
+		r.refuse(ctx, x, TextToolAborted)
+		return false
+	}
 	x.tool, x.args = t, args
 	return true
 }
@@ -114,6 +118,11 @@ func (r *run) begin(ctx context.Context, tools *tool.Set, x *execution) bool {
 func (r *run) parallel(ctx context.Context, execs []*execution) {
 	done := make(chan *execution, len(execs))
 	for _, x := range execs {
+		if ctx.Err() != nil { // an abort came while the calls were checked
+			x.result, x.failed = tool.ErrorResult(TextToolAborted), true
+			done <- x
+			continue
+		}
 		run := tool.Start(ctx, x.tool, tool.Call{ID: x.call.ID, Args: x.args})
 		u := &updates{run: r, call: x.call}
 		if o, ok := x.tool.(tool.Opener); ok {
@@ -201,7 +210,7 @@ func (r *run) tellEnd(x *execution) {
 }
 
 // tellResult commits and tells the result message of a call. A result that cannot
-// be stored still stands on the wire; the next commit reports the fault again.
+// be committed still stands on the wire; the run ends after its turn.
 func (r *run) tellResult(ctx context.Context, x *execution) *llm.ToolResultMessage {
 	m := &llm.ToolResultMessage{
 		ToolCallID: x.call.ID, ToolName: x.call.Name, Content: x.result.Content, Usage: x.result.Usage,
@@ -214,10 +223,13 @@ func (r *run) tellResult(ctx context.Context, x *execution) *llm.ToolResultMessa
 		}
 	}
 	r.cfg.Emit(event.MessageStart{Message: m})
-	if r.commit(ctx, m) == nil {
-		if kept, ok := r.out.Messages[len(r.out.Messages)-1].(*llm.ToolResultMessage); ok {
-			return kept
-		}
+	kept, err := r.commit(ctx, m)
+	if err != nil {
+		r.cfg.Emit(event.MessageEnd{Message: m})
+		return m
+	}
+	if kept, ok := kept.(*llm.ToolResultMessage); ok {
+		return kept
 	}
 	return m
 }

@@ -49,6 +49,15 @@ type incoming struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	reply  func(Disposition, error)
+	ready  prepared // what an earlier preparation made of it
+}
+
+// refuse answers an input that does not come in.
+func (it *incoming) refuse(cause error) {
+	if it.cancel != nil {
+		it.cancel(cause)
+	}
+	it.reply("", cause)
 }
 
 // prepared is what preparation made of an input.
@@ -60,58 +69,64 @@ type prepared struct {
 
 func (a *admission) busy() bool { return a.preparing != nil || len(a.waiting) > 0 }
 
-// cancelAll aborts what is being prepared and answers what waits.
-func (a *admission) cancelAll(cause error) {
-	if a.preparing != nil {
-		a.preparing.cancel(cause)
+// take removes the inputs that match and returns them in order. One that is being
+// prepared is cancelled and let go: nobody waits for a hook that does not listen, and
+// what comes of it is dropped. admitNext must be called afterwards.
+func (a *admission) take(match func(*incoming) bool) (taken []*incoming) {
+	var kept []*incoming
+	if p := a.preparing; p != nil && match(p) {
+		a.preparing = nil
+		taken = append(taken, p)
 	}
-	waiting := a.waiting
-	a.waiting = nil
-	for _, it := range waiting {
-		it.cancel(cause)
-		it.reply("", cause)
-	}
-}
-
-// abortPrompts aborts prompts that are not accepted yet; steers and follow-ups go on
-// to their queue, which an abort does not empty.
-func (a *admission) abortPrompts() {
-	if p := a.preparing; p != nil && p.in.Kind == InputPrompt {
-		p.cancel(ErrAbortedEarly)
-	}
-	kept := a.waiting[:0:0]
 	for _, it := range a.waiting {
-		if it.in.Kind == InputPrompt {
-			it.cancel(ErrAbortedEarly)
-			it.reply("", ErrAbortedEarly)
+		if match(it) {
+			taken = append(taken, it)
 		} else {
 			kept = append(kept, it)
 		}
 	}
 	a.waiting = kept
+	return taken
+}
+
+// refuseInputs answers everything that is on its way in with cause.
+func (e *Engine) refuseInputs(cause error) {
+	for _, it := range e.admit.take(func(*incoming) bool { return true }) {
+		it.refuse(cause)
+	}
+}
+
+// abortPrompts answers prompts that are not accepted yet; steers and follow-ups go on
+// to their queue, which an abort does not empty.
+func (e *Engine) abortPrompts() {
+	prompt := func(it *incoming) bool { return it != nil && it.in.Kind == InputPrompt }
+	for _, it := range e.admit.take(prompt) {
+		it.refuse(ErrAbortedEarly)
+	}
+	for _, w := range e.lane.take(func(w *waiter) bool { return prompt(w.input) }) {
+		w.refuse(ErrAbortedEarly)
+	}
 }
 
 // Submit brings a prompt, steer or follow-up in. reply gets its disposition once it
 // is decided; the run that a prompt starts begins in that same step.
 func (e *Engine) Submit(in Input, reply func(Disposition, error)) {
+	it := &incoming{in: in, reply: reply}
 	ok := e.post(func() {
-		if e.closing {
-			reply("", ErrShutdown)
-			return
-		}
-		e.lane.enter(func() {
-			if e.submitCommand(in, reply) {
-				return
-			}
-			it := &incoming{in: in, reply: reply}
-			it.ctx, it.cancel = context.WithCancelCause(e.ctx)
-			e.admit.waiting = append(e.admit.waiting, it)
-			e.admitNext()
-		}, func(err error) { reply("", err) })
+		e.enter(&waiter{step: func() { e.submit(it) }, refuse: it.refuse, input: it})
 	})
 	if !ok {
-		reply("", ErrShutdown)
+		it.refuse(ErrShutdown)
 	}
+}
+
+func (e *Engine) submit(it *incoming) {
+	if e.submitCommand(it.in, it.reply) {
+		return
+	}
+	it.ctx, it.cancel = context.WithCancelCause(e.ctx)
+	e.admit.waiting = append(e.admit.waiting, it)
+	e.admitNext()
 }
 
 // submitCommand hands an extension command to its extension at once, also while a
@@ -129,7 +144,7 @@ func (e *Engine) submitCommand(in Input, reply func(Disposition, error)) bool {
 		return true
 	}
 	e.goDo(func() {
-		run(e.ctx)
+		e.step(func() { run(e.ctx) })
 		e.post(func() { reply(Handled, nil) })
 	})
 	return true
@@ -137,10 +152,12 @@ func (e *Engine) submitCommand(in Input, reply func(Disposition, error)) bool {
 
 // admitNext prepares the first waiting input, unless one is being prepared.
 func (e *Engine) admitNext() {
-	if e.admit.preparing != nil || len(e.admit.waiting) == 0 {
-		if e.admit.preparing == nil {
-			e.admissionDrained()
-		}
+	if e.admit.preparing != nil {
+		return
+	}
+	if len(e.admit.waiting) == 0 {
+		e.admissionDrained()
+		e.checkClosed()
 		return
 	}
 	it := e.admit.waiting[0]
@@ -151,24 +168,42 @@ func (e *Engine) admitNext() {
 		check = e.model
 	}
 	e.goDo(func() {
-		p, err := e.prepare(it.ctx, it.in, check)
+		p, err := try(e, func() (prepared, error) { return e.prepare(it, check) })
 		e.post(func() { e.admitted(it, p, err) })
 	})
 }
 
 // prepare runs the input hook, expands commands, normalises images and checks the
-// key of the model that a prompt would start with.
-func (e *Engine) prepare(ctx context.Context, in Input, check *llm.Model) (prepared, error) {
-	text, images := in.Text, in.Images
+// key of the model that a prompt would start with. What was done before is not done
+// again.
+func (e *Engine) prepare(it *incoming, check *llm.Model) (prepared, error) {
+	p := it.ready
+	if p.msg == nil {
+		var err error
+		if p, err = e.compose(it); err != nil || p.handled {
+			return p, err
+		}
+	}
+	if check != nil && p.model != check {
+		if _, err := e.cfg.Keys.Model(it.ctx, check); err != nil {
+			return p, err
+		}
+		p.model = check
+	}
+	return p, nil
+}
+
+// compose makes the message of an input.
+func (e *Engine) compose(it *incoming) (prepared, error) {
+	text, images := it.in.Text, it.in.Images
 	if e.cfg.Hooks.Input != nil {
-		res, err := e.cfg.Hooks.Input(ctx, in)
-		if err != nil {
+		res, err := e.cfg.Hooks.Input(it.ctx, it.in)
+		switch {
+		case err != nil:
 			return prepared{}, err
-		}
-		if res.Handled {
+		case res.Handled:
 			return prepared{handled: true}, nil
-		}
-		if res.Replace {
+		case res.Replace:
 			text, images = res.Text, res.Images
 		}
 	}
@@ -179,25 +214,20 @@ func (e *Engine) prepare(ctx context.Context, in Input, check *llm.Model) (prepa
 		}
 		text = expanded
 	}
-	p := prepared{msg: e.userMessage(text, images)}
-	if len(p.msg.Content) == 0 {
+	msg := e.userMessage(text, images)
+	if len(msg.Content) == 0 {
 		return prepared{}, ErrNothingToSend
 	}
-	if check != nil {
-		if _, err := e.cfg.Keys.Model(ctx, check); err != nil {
-			return prepared{}, err
-		}
-		p.model = check
-	}
-	return p, context.Cause(ctx)
+	return prepared{msg: msg}, nil
 }
 
 // admitted decides about a prepared input: the one step in which a prompt becomes a
 // run, joins a queue, or is refused.
 func (e *Engine) admitted(it *incoming, p prepared, err error) {
-	if cause := context.Cause(it.ctx); cause != nil {
-		err = cause
+	if e.admit.preparing != it {
+		return // it was answered while it was prepared
 	}
+	e.admit.preparing = nil
 	again := false
 	switch {
 	case err != nil:
@@ -207,20 +237,22 @@ func (e *Engine) admitted(it *incoming, p prepared, err error) {
 	default:
 		again = e.decide(it, p)
 	}
-	e.admit.preparing = nil
 	if again {
+		it.ready = p
 		e.admit.waiting = append([]*incoming{it}, e.admit.waiting...)
 	} else {
 		it.cancel(nil)
 	}
 	e.admitNext()
-	e.checkClosed()
 }
 
 // decide starts, queues or refuses a message. It reports whether the input must be
 // prepared again, because the model changed under it.
 func (e *Engine) decide(it *incoming, p prepared) (again bool) {
 	in := it.in
+	if in.Kind == InputPrompt && in.Behavior == "" {
+		e.settleParked()
+	}
 	switch {
 	case in.Kind == InputSteer, in.Kind == InputPrompt && e.held() && in.Behavior == InputSteer:
 		e.enqueue(&e.queues.steering, p.msg)

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 
 	"github.com/isotope-agent/isotope/internal/event"
@@ -44,9 +45,9 @@ func (e *Engine) Bash(req BashRequest, reply func(proc.BashResult, error)) {
 		b := &bashCommand{req: req, store: e.store.Retain()}
 		b.ctx, b.cancel = context.WithCancelCause(e.ctx)
 		e.bash[b] = struct{}{}
-		spill := e.cfg.Bash.Spill(e.store.ID())
+		id := e.store.ID()
 		e.goDo(func() {
-			res, err := e.runBash(b, spill)
+			res, err := try(e, func() (proc.BashResult, error) { return e.runBash(b, e.cfg.Bash.Spill(id)) })
 			e.post(func() { e.bashDone(b, res, err, reply) })
 		})
 	})
@@ -133,10 +134,21 @@ func (e *Engine) release(s *session.Store) {
 func (e *Engine) AbortBash(id jsonx.Raw, reply func(struct{}, error)) {
 	ask(e, true, reply, func() (struct{}, error) {
 		for b := range e.bash {
-			if id == nil || string(b.req.ID) == string(id) {
+			if id == nil || sameID(b.req.ID, id) {
 				b.cancel(errAborted)
 			}
 		}
 		return struct{}{}, nil
 	})
+}
+
+// sameID reports whether two ids are the same JSON value: a string may be written in
+// several ways.
+func sameID(a, b jsonx.Raw) bool {
+	if bytes.Equal(a, b) {
+		return true
+	}
+	x, errX := jsonx.DecodeStr(a)
+	y, errY := jsonx.DecodeStr(b)
+	return errX == nil && errY == nil && x == y
 }

@@ -74,5 +74,6 @@ func (c Config) withDefaults() Config {
 	if c.Report == nil {
 		c.Report = func(string) {}
 	}
+	c.Hooks = c.Hooks.guarded(c.Report)
 	return c
 }

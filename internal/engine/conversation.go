@@ -119,7 +119,7 @@ func (e *Engine) userMessage(text string, images []*llm.Image) *llm.UserMessage 
 		images, notes = e.cfg.NormalizeImages(images)
 	}
 	if len(notes) > 0 {
-		text = strings.TrimPrefix(text+"\n"+strings.Join(notes, "\n"), "\n")
+		text = strings.TrimPrefix(text+"\n\n"+strings.Join(notes, "\n"), "\n\n")
 	}
 	m := &llm.UserMessage{Content: llm.Content{}, Timestamp: e.now()}
 	if text != "" {

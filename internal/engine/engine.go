@@ -17,7 +17,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"sync"
 	"time"
 
@@ -65,6 +64,10 @@ type Engine struct {
 	ctx     context.Context // cancelled at shutdown
 	cancel  context.CancelCauseFunc
 
+	closeOnce sync.Once
+	closeErr  error      // of closing the session; set before stopped is closed
+	late      sync.Mutex // held while functions run that came after the engine goroutine left
+
 	// All below belongs to the engine goroutine.
 	store    *session.Store
 	conv     conversation
@@ -93,31 +96,28 @@ func New(cfg Config, store *session.Store) *Engine {
 		bash:    map[*bashCommand]struct{}{},
 	}
 	e.ctx, e.cancel = context.WithCancelCause(context.Background())
-	e.install(store)
 	go e.loop()
+	first := e.ready(store)
+	e.sync(func() { e.install(first) })
 	return e
 }
 
 // loop is the engine goroutine. It ends when Close has let everything settle.
 func (e *Engine) loop() {
-	defer close(e.stopped)
 	for fn := range e.mailbox {
 		if fn == nil {
-			return
+			break
 		}
 		e.step(fn)
 	}
+	close(e.stopped)
+	e.drain()
 }
 
 // step runs one function of the mailbox. A panic is reported and costs only that
 // function: the session goes on.
 func (e *Engine) step(fn func()) {
-	defer func() {
-		if p := recover(); p != nil {
-			e.cfg.Report(fmt.Sprintf("internal error: %v\n%s", p, debug.Stack()))
-		}
-	}()
-	fn()
+	_ = recovered(e.cfg.Report, "internal error", func() error { fn(); return nil })
 }
 
 // post hands fn to the engine goroutine. After the engine has left, fn is dropped
@@ -130,9 +130,31 @@ func (e *Engine) post(fn func()) bool {
 	}
 	select {
 	case e.mailbox <- fn:
-		return true
 	case <-e.stopped:
 		return false
+	}
+	select {
+	case <-e.stopped: // it left meanwhile, perhaps without seeing fn
+		e.drain()
+	default:
+	}
+	return true
+}
+
+// drain runs what came too late for the engine goroutine, so that whoever asked gets
+// an answer.
+func (e *Engine) drain() {
+	e.late.Lock()
+	defer e.late.Unlock()
+	for {
+		select {
+		case fn := <-e.mailbox:
+			if fn != nil {
+				e.step(fn)
+			}
+		default:
+			return
+		}
 	}
 }
 
@@ -150,17 +172,12 @@ func (e *Engine) sync(fn func()) {
 	}
 }
 
-// goDo starts a goroutine that Close waits for.
+// goDo starts a goroutine that Close waits for. It is called on the engine goroutine.
 func (e *Engine) goDo(fn func()) {
 	e.wg.Add(1)
 	go func() {
 		defer e.wg.Done()
-		defer func() {
-			if p := recover(); p != nil {
-				e.cfg.Report(fmt.Sprintf("internal error: %v\n%s", p, debug.Stack()))
-			}
-		}()
-		fn()
+		e.step(fn)
 	}()
 }
 
@@ -170,40 +187,34 @@ func (e *Engine) now() int64 { return e.cfg.Now().UnixMilli() }
 // Close lets everything settle and stops the engine: preparing prompts are answered,
 // the run is aborted, persisted and told as settled, bash commands are cancelled and
 // answered, and the session is synced and closed. It returns when that is done or
-// when ctx ends, whichever is first; the error is ctx's then.
+// when ctx ends, whichever is first; the error is ctx's then, all contexts of the
+// engine are cancelled, and the end goes on in the background.
 func (e *Engine) Close(ctx context.Context) error {
-	settled := make(chan struct{})
-	e.post(func() { e.shutdown(func() { close(settled) }) })
+	e.closeOnce.Do(func() { go e.finish() })
 	select {
-	case <-settled:
 	case <-e.stopped:
-		return nil
+		return e.closeErr
 	case <-ctx.Done():
 		e.cancel(ErrShutdown)
 		return fmt.Errorf("waiting for the session to settle: %w", context.Cause(ctx))
 	}
-	e.cancel(ErrShutdown)
-	waited := make(chan struct{})
-	go func() { e.wg.Wait(); close(waited) }()
-	select {
-	case <-waited:
-	case <-ctx.Done():
-		return fmt.Errorf("waiting for the session's goroutines: %w", context.Cause(ctx))
-	}
-	err := e.closeStore()
-	e.mailbox <- nil
-	<-e.stopped
-	return err
 }
 
-// closeStore closes the session from the engine goroutine.
-func (e *Engine) closeStore() error {
-	var err error
-	e.sync(func() {
-		err = errors.Join(e.store.Sync(), e.store.Close())
-	})
-	return err
+// finish brings the engine to its end. Close waits for it.
+func (e *Engine) finish() {
+	settled := make(chan struct{})
+	e.post(func() { e.shutdown(func() { close(settled) }) })
+	<-settled
+	e.cancel(ErrShutdown)
+	e.wg.Wait()
+	e.sync(func() { e.closeErr = errors.Join(e.store.Sync(), e.store.Close()) })
+	e.mailbox <- nil
+	<-e.stopped
 }
+
+// prepareAtMost is how long inputs may be prepared once the engine was told to stop:
+// a hook that hangs must not keep the run from being aborted and persisted.
+const prepareAtMost = time.Second
 
 // shutdown begins the orderly end; done is called when nothing is open any more.
 // Inputs that were read before are still admitted, so that each gets its answer;
@@ -211,9 +222,18 @@ func (e *Engine) closeStore() error {
 func (e *Engine) shutdown(done func()) {
 	e.closing = true
 	e.closed = append(e.closed, done)
-	e.lane.drop()
+	for _, w := range e.lane.take(func(*waiter) bool { return true }) {
+		w.refuse(ErrShutdown)
+	}
 	for b := range e.bash {
 		b.cancel(ErrShutdown)
+	}
+	if e.admit.busy() {
+		e.goDo(func() {
+			if wait(e.ctx, prepareAtMost) {
+				e.post(func() { e.refuseInputs(ErrShutdown); e.admitNext() })
+			}
+		})
 	}
 	e.checkClosed()
 }
@@ -240,31 +260,16 @@ func (e *Engine) checkClosed() {
 // goroutine. Ordinary commands wait while a session replacement holds the lane;
 // getters and interrupts (direct) never do.
 func ask[T any](e *Engine, direct bool, reply func(T, error), fn func() (T, error)) {
-	step := func() {
-		answered := false
-		defer func() {
-			if p := recover(); p != nil && !answered {
-				e.cfg.Report(fmt.Sprintf("internal error: %v\n%s", p, debug.Stack()))
-				var zero T
-				reply(zero, fmt.Errorf("internal error: %v", p))
-			}
-		}()
-		v, err := fn()
-		answered = true
-		reply(v, err)
-	}
+	step := func() { reply(try(e, fn)) }
 	refuse := func(err error) {
 		var zero T
 		reply(zero, err)
 	}
 	ok := e.post(func() {
-		switch {
-		case direct:
+		if direct {
 			step()
-		case e.closing:
-			refuse(ErrShutdown)
-		default:
-			e.lane.enter(step, refuse)
+		} else {
+			e.enter(&waiter{step: step, refuse: refuse})
 		}
 	})
 	if !ok {
@@ -272,43 +277,13 @@ func ask[T any](e *Engine, direct bool, reply func(T, error), fn func() (T, erro
 	}
 }
 
-// lane holds ordinary commands back while a session replacement is under way.
-type lane struct {
-	held    bool
-	waiting []waiter
-}
-
-type waiter struct {
-	step   func()
-	refuse func(error)
-}
-
-// enter runs step now, or when the lane is free again.
-func (l *lane) enter(step func(), refuse func(error)) {
-	if l.held {
-		l.waiting = append(l.waiting, waiter{step, refuse})
-		return
-	}
-	step()
-}
-
-// release frees the lane and runs what waited, until something holds it again.
-func (l *lane) release() {
-	l.held = false
-	for len(l.waiting) > 0 && !l.held {
-		w := l.waiting[0]
-		l.waiting = l.waiting[1:]
-		w.step()
-	}
-}
-
-// drop refuses everything that waits.
-func (l *lane) drop() {
-	waiting := l.waiting
-	l.waiting = nil
-	for _, w := range waiting {
-		w.refuse(ErrShutdown)
-	}
+// try runs fn and makes a panic an error, which is reported too.
+func try[T any](e *Engine, fn func() (T, error)) (v T, err error) {
+	err = recovered(e.cfg.Report, "internal error", func() (err error) {
+		v, err = fn()
+		return err
+	})
+	return v, err
 }
 
 // withCancel is context.WithCancel with a plain function, for storing.

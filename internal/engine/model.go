@@ -75,14 +75,10 @@ func (e *Engine) switchModel(m *llm.Model, asked llm.ThinkingLevel, source strin
 	before := e.model
 	e.model = m
 	e.chosen = model.Initial{}
-	if err := e.changeThinking(SavedModel(e.cfg.Settings).SwitchThinking(m, asked, e.thinking)); err != nil {
+	err := e.changeThinking(SavedModel(e.cfg.Settings).SwitchThinking(m, asked, e.thinking))
+	e.tellModel(before, source) // the entry stands, whatever became of the level's
+	if err != nil {
 		return err
-	}
-	if before == nil || before.Ref() != m.Ref() {
-		e.cfg.Output.Post(event.ModelChanged{Model: m, PreviousModel: before, Source: source})
-		if before == nil || before.ContextWindow != m.ContextWindow {
-			e.cfg.Output.Post(event.ContextWindowChanged{ContextWindow: m.ContextWindow})
-		}
 	}
 	if persist {
 		e.save(m.Provider, "defaultProvider")
@@ -90,6 +86,16 @@ func (e *Engine) switchModel(m *llm.Model, asked llm.ThinkingLevel, source strin
 		e.save(string(e.thinking), "defaultThinkingLevel")
 	}
 	return nil
+}
+
+// tellModel tells that the session has another model, and another budget with it.
+func (e *Engine) tellModel(before *llm.Model, source string) {
+	if before == nil || before.Ref() != e.model.Ref() {
+		e.cfg.Output.Post(event.ModelChanged{Model: e.model, PreviousModel: before, Source: source})
+	}
+	if before == nil || before.ContextWindow != e.model.ContextWindow {
+		e.cfg.Output.Post(event.ContextWindowChanged{ContextWindow: e.model.ContextWindow})
+	}
 }
 
 // changeThinking stores and tells another level; the same one is no change.
@@ -196,7 +202,7 @@ func (e *Engine) save(value any, path ...string) {
 func (e *Engine) saveNext() {
 	fn := e.saves[0]
 	e.goDo(func() {
-		fn()
+		e.step(fn)
 		e.post(func() {
 			if e.saves = e.saves[1:]; len(e.saves) > 0 {
 				e.saveNext()

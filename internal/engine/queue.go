@@ -51,7 +51,11 @@ func (q *queues) len() int { return len(q.steering) + len(q.followUp) }
 
 // enqueue adds a message to a queue and tells the queues.
 func (e *Engine) enqueue(list *[]*queued, msg *llm.UserMessage) {
-	*list = append(*list, &queued{text: msg.Content.PlainText(""), msg: msg})
+	e.enqueueText(list, &queued{text: msg.Content.PlainText(""), msg: msg})
+}
+
+func (e *Engine) enqueueText(list *[]*queued, q *queued) {
+	*list = append(*list, q)
 	e.cfg.Output.Post(e.queues.event())
 }
 
@@ -80,13 +84,8 @@ func (q *queues) untake() {
 	}
 }
 
-// pollSteering and pollFollowUp are the run's sources (agent.Config). They are
-// called on the run goroutine.
-func (e *Engine) pollSteering() (out []agent.Queued) {
-	e.sync(func() { out = e.due(&e.queues.steering, e.queues.steeringMode) })
-	return out
-}
-
+// pollFollowUp is the run's source of follow-ups (agent.Config). It is called on the
+// run goroutine.
 func (e *Engine) pollFollowUp() (out []agent.Queued) {
 	e.sync(func() { out = e.due(&e.queues.followUp, e.queues.followUpMode) })
 	return out
@@ -98,11 +97,19 @@ func (e *Engine) due(list *[]*queued, mode QueueMode) (out []agent.Queued) {
 		return nil
 	}
 	for _, q := range take(*list, mode) {
-		out = append(out, agent.Queued{Message: q.msg, Deliver: func() {
-			e.sync(func() { e.delivered(list, q) })
-		}})
+		out = append(out, agent.Queued{
+			Message: q.msg,
+			Deliver: func() { e.sync(func() { e.delivered(list, q) }) },
+			Return:  func() { e.sync(func() { e.returned(list, q) }) },
+		})
 	}
 	return out
+}
+
+// returned puts a message back that could not be stored, at the head of its queue.
+func (e *Engine) returned(list *[]*queued, q *queued) {
+	*list = append([]*queued{q}, *list...)
+	e.cfg.Output.Post(e.queues.event())
 }
 
 // delivered removes a message from its queue and tells the queues without it.
@@ -119,10 +126,13 @@ type Cleared struct {
 	FollowUp []string `json:"followUp"`
 }
 
-// ClearQueue empties both queues and replies with their texts. It always tells the
-// queues, also when they were empty. A message that is just being delivered stays.
+// ClearQueue empties both queues and replies with their texts, those that are still
+// on their way to a queue included: it acts on everything that came before it. It
+// always tells the queues, also when they were empty. A message that is just being
+// delivered stays.
 func (e *Engine) ClearQueue(reply func(Cleared, error)) {
 	ask(e, true, reply, func() (Cleared, error) {
+		e.queueAtOnce()
 		clear := func(list []*queued) (kept, gone []*queued) {
 			for _, q := range list {
 				if q.taken {
@@ -137,8 +147,42 @@ func (e *Engine) ClearQueue(reply func(Cleared, error)) {
 		e.queues.steering, steering = clear(e.queues.steering)
 		e.queues.followUp, followUp = clear(e.queues.followUp)
 		e.cfg.Output.Post(e.queues.event())
+		e.admitNext()
 		return Cleared{Steering: texts(steering), FollowUp: texts(followUp)}, nil
 	})
+}
+
+// queueAtOnce queues the inputs that are still being prepared for a queue, as they
+// came, so that they can be cleared from it.
+func (e *Engine) queueAtOnce() {
+	held := e.held()
+	queues := func(it *incoming) bool {
+		switch {
+		case it == nil || it.in.Text == "" && len(it.in.Images) == 0:
+			return false
+		case it.in.Kind != InputPrompt:
+			return true
+		case it.in.Behavior != "" && held:
+			return true
+		}
+		held = true // a prompt that starts holds those behind it
+		return false
+	}
+	list := e.admit.take(queues)
+	for _, w := range e.lane.take(func(w *waiter) bool { return queues(w.input) }) {
+		list = append(list, w.input)
+	}
+	for _, it := range list {
+		to := &e.queues.steering
+		if it.in.Kind == InputFollowUp || it.in.Behavior == InputFollowUp {
+			to = &e.queues.followUp
+		}
+		e.enqueueText(to, &queued{text: it.in.Text})
+		if it.cancel != nil {
+			it.cancel(nil)
+		}
+		it.reply(Queued, nil)
+	}
 }
 
 // SetSteeringMode sets how steering messages are delivered, from the next delivery

@@ -27,6 +27,8 @@ type activeRun struct {
 	parked bool
 	// skipPoll leaves out the first poll of a part that began with queued messages.
 	skipPoll bool
+	// stuck: a message could not be stored. Queued messages stay where they are.
+	stuck bool
 	// aborts wait until the part that they cancelled is persisted.
 	aborts []func()
 	// settled is called once the run is over.
@@ -79,7 +81,10 @@ func (e *Engine) drive(r *activeRun, prompts []agent.Queued) {
 			prompts = nil
 			continue
 		}
-		e.post(func() { e.partDone(r) })
+		e.post(func() {
+			r.stuck = out.Fault != nil
+			e.partDone(r)
+		})
 		batch, ok := <-r.next
 		if !ok {
 			return
@@ -107,7 +112,7 @@ func (e *Engine) partDone(r *activeRun) {
 		return
 	}
 	r.parked = false
-	if batch := e.continuation(); len(batch) > 0 {
+	if batch := e.continuation(r); len(batch) > 0 {
 		r.answerAborts()
 		e.newPart(r)
 		r.skipPoll = true
@@ -118,6 +123,16 @@ func (e *Engine) partDone(r *activeRun) {
 	close(r.next)
 }
 
+// settleParked ends a run that only waits for inputs and has nothing to go on with:
+// to a client that saw agent_end it is over, so its next prompt is not refused.
+func (e *Engine) settleParked() {
+	if r := e.run; r != nil && r.parked && (r.stuck || e.queues.paused || e.queues.len() == 0) {
+		r.parked = false
+		e.settling(r)
+		close(r.next)
+	}
+}
+
 // admissionDrained continues a run that waited for inputs to be prepared.
 func (e *Engine) admissionDrained() {
 	if e.run != nil && e.run.parked {
@@ -126,8 +141,8 @@ func (e *Engine) admissionDrained() {
 }
 
 // continuation takes the queued messages with which a run goes on.
-func (e *Engine) continuation() []agent.Queued {
-	if e.closing {
+func (e *Engine) continuation(r *activeRun) []agent.Queued {
+	if e.closing || r.stuck {
 		return nil
 	}
 	if batch := e.due(&e.queues.steering, e.queues.steeringMode); len(batch) > 0 {
@@ -141,6 +156,7 @@ func (e *Engine) continuation() []agent.Queued {
 func (e *Engine) settling(r *activeRun) {
 	aborted := r.ctx.Err() != nil
 	e.run = nil
+	e.conv.systemOverride = ""
 	e.recordDeferredBash()
 	e.cfg.Output.Post(event.AgentSettled{Aborted: aborted})
 	r.cancel(nil)
@@ -166,15 +182,16 @@ func (e *Engine) settle(r *activeRun) {
 // then continued in the same run.
 func (e *Engine) Abort(reply func(struct{}, error)) {
 	ok := e.post(func() {
-		e.admit.abortPrompts()
+		e.abortPrompts()
 		e.abortCompaction()
 		done := func() { reply(struct{}{}, nil) }
 		if e.run == nil {
 			done()
-			return
+		} else {
+			e.run.aborts = append(e.run.aborts, done)
+			e.run.abort(errAborted)
 		}
-		e.run.aborts = append(e.run.aborts, done)
-		e.run.abort(errAborted)
+		e.admitNext()
 	})
 	if !ok {
 		reply(struct{}{}, ErrShutdown)
@@ -197,7 +214,9 @@ func (e *Engine) emit(r *activeRun, ev event.Event) {
 
 func (e *Engine) agentConfig(r *activeRun) agent.Config {
 	return agent.Config{
-		Next:       func(ctx context.Context) (*agent.Call, error) { return e.nextCall(ctx) },
+		Next: func(ctx context.Context) (*agent.Call, error) {
+			return try(e, func() (*agent.Call, error) { return e.nextCall(ctx) })
+		},
 		Commit:     e.commit,
 		Steering:   func() []agent.Queued { return e.steering(r) },
 		FollowUp:   e.pollFollowUp,
@@ -244,7 +263,9 @@ func (e *Engine) beforeRun(r *activeRun, prompts []agent.Queued) []agent.Queued 
 // the session file. It is called on the run goroutine.
 func (e *Engine) commit(ctx context.Context, m llm.Message) (llm.Message, error) {
 	if e.cfg.Hooks.MessageEnd != nil {
-		m = e.cfg.Hooks.MessageEnd(ctx, m)
+		if other := e.cfg.Hooks.MessageEnd(ctx, m); other != nil && other.Role() == m.Role() {
+			m = other
+		}
 	}
 	err := error(ErrShutdown)
 	e.sync(func() { err = e.appendMessage(m) })

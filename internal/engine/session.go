@@ -8,7 +8,9 @@ import (
 	"github.com/isotope-agent/isotope/internal/event"
 	"github.com/isotope-agent/isotope/internal/jsonx"
 	"github.com/isotope-agent/isotope/internal/llm"
+	"github.com/isotope-agent/isotope/internal/model"
 	"github.com/isotope-agent/isotope/internal/session"
+	"github.com/isotope-agent/isotope/internal/tool"
 )
 
 // errNameEmpty refuses a blank session name.
@@ -19,22 +21,57 @@ type Switched struct {
 	Cancelled bool `json:"cancelled"`
 }
 
-// install makes store the live session. A new session gets its first entries.
-func (e *Engine) install(store *session.Store) {
-	e.store = store
-	e.tools = e.cfg.Tools(ToolEnv{SessionID: store.ID(), Model: e.currentModel, Vars: e.childVars})
-	e.queues.steeringMode = QueueMode(e.cfg.Settings.SteeringMode())
-	e.queues.followUpMode = QueueMode(e.cfg.Settings.FollowUpMode())
-	e.retry.enabled = e.cfg.Settings.Retry().Enabled
+// installation is a session that is ready to become the live one.
+type installation struct {
+	store    *session.Store
+	had      session.Selection
+	fresh    bool // it says nothing yet
+	tools    *tool.Set
+	chosen   model.Initial
+	steering QueueMode
+	followUp QueueMode
+	retry    bool
+}
+
+// ready reads what a session needs to become the live one: settings, models and its
+// own choice. It may read files and is not called on the engine goroutine.
+func (e *Engine) ready(store *session.Store) installation {
 	had, err := store.View().Selection()
 	if err != nil {
 		e.cfg.Report("reading the session's model: " + err.Error())
 	}
-	fresh := !had.HasMessages && had.Model == nil
-	e.conv.reset(fresh)
-	e.chosen = e.cfg.Choose(had)
-	e.model, e.thinking = e.chosen.Model, e.chosen.Thinking
-	e.firstEntries(fresh, had)
+	set := e.cfg.Settings
+	return installation{
+		store: store, had: had, fresh: !had.HasMessages && had.Model == nil,
+		tools:    e.cfg.Tools(ToolEnv{SessionID: store.ID(), Model: e.currentModel, Vars: e.childVars}),
+		chosen:   e.cfg.Choose(had),
+		steering: QueueMode(set.SteeringMode()), followUp: QueueMode(set.FollowUpMode()), retry: set.Retry().Enabled,
+	}
+}
+
+// install makes a session the live one. A new session gets its first entries.
+func (e *Engine) install(in installation) {
+	before, level := e.model, e.thinking
+	replaces := e.store != nil
+	e.store, e.tools, e.chosen = in.store, in.tools, in.chosen
+	e.queues.steeringMode, e.queues.followUpMode = in.steering, in.followUp
+	e.retry.enabled = in.retry
+	e.conv.reset(in.fresh)
+	e.model, e.thinking = in.chosen.Model, in.chosen.Thinking
+	e.firstEntries(in.fresh, in.had)
+	if replaces {
+		e.tellChoice(before, level)
+	}
+}
+
+// tellChoice tells clients when a replacement brought another model or level.
+func (e *Engine) tellChoice(before *llm.Model, level llm.ThinkingLevel) {
+	if e.model != nil {
+		e.tellModel(before, "restore")
+	}
+	if e.thinking != level {
+		e.cfg.Output.Post(event.ThinkingLevelChanged{Level: e.thinking})
+	}
 }
 
 // firstEntries appends what a session must say of itself: its model and level.
@@ -63,23 +100,18 @@ func (e *Engine) NewSession(parent string, reply func(Switched, error)) {
 // ordinary commands come meanwhile wait; getters and interrupts do not.
 func (e *Engine) replace(kind string, open func() (*session.Store, error), reply func(Switched, error)) {
 	refuse := func(err error) { reply(Switched{}, err) }
-	ok := e.post(func() {
-		if e.closing {
-			refuse(ErrShutdown)
-			return
-		}
-		e.lane.enter(func() {
-			e.lane.held = true
-			e.goDo(func() {
-				res, err := e.swap(kind, open)
-				e.post(func() {
-					reply(res, err)
-					e.lane.release()
-					e.checkClosed()
-				})
+	step := func() {
+		e.lane.held = true
+		e.goDo(func() {
+			res, err := try(e, func() (Switched, error) { return e.swap(kind, open) })
+			e.post(func() {
+				reply(res, err)
+				e.releaseLane()
+				e.checkClosed()
 			})
-		}, refuse)
-	})
+		})
+	}
+	ok := e.post(func() { e.enter(&waiter{step: step, refuse: refuse}) })
 	if !ok {
 		refuse(ErrShutdown)
 	}
@@ -103,10 +135,11 @@ func (e *Engine) swap(kind string, open func() (*session.Store, error)) (Switche
 	}
 	e.stopRun(errReplaced)
 	e.hookLife(e.cfg.Hooks.SessionShutdown, kind)
+	next := e.ready(store)
 	var old *session.Store
 	e.sync(func() {
 		old = e.store
-		e.install(store)
+		e.install(next)
 	})
 	if old != nil {
 		if err := errors.Join(old.Sync(), old.Close()); err != nil {
@@ -122,17 +155,18 @@ func (e *Engine) swap(kind string, open func() (*session.Store, error)) (Switche
 func (e *Engine) stopRun(cause error) {
 	settled := make(chan struct{})
 	e.sync(func() {
-		e.admit.cancelAll(cause)
+		e.refuseInputs(cause)
 		if e.queues.len() > 0 {
 			e.queues.steering, e.queues.followUp = nil, nil
 			e.cfg.Output.Post(e.queues.event())
 		}
 		if e.run == nil {
 			close(settled)
-			return
+		} else {
+			e.run.settled = append(e.run.settled, func() { close(settled) })
+			e.run.abort(cause)
 		}
-		e.run.settled = append(e.run.settled, func() { close(settled) })
-		e.run.abort(cause)
+		e.admitNext()
 	})
 	select {
 	case <-settled:
@@ -186,6 +220,9 @@ func (e *Engine) currentModel() (m *llm.Model) {
 // asked for on tool goroutines.
 func (e *Engine) childVars() (vars []string) {
 	e.sync(func() {
+		if e.store == nil {
+			return
+		}
 		vars = append(vars, "PI_SESSION_ID="+e.store.ID())
 		if p := e.store.Path(); p != "" {
 			vars = append(vars, "PI_SESSION_FILE="+p)

@@ -31,6 +31,9 @@ func (e *Engine) State(reply func(State, error)) {
 	ask(e, true, reply, func() (State, error) {
 		v := e.store.View()
 		count, err := v.MessageCount()
+		if err != nil { // the state is asked for most when something is wrong
+			e.cfg.Report("counting the messages: " + err.Error())
+		}
 		s := State{
 			Model:                 e.model,
 			ModelFallbackMessage:  e.chosen.FallbackMessage,
@@ -48,6 +51,6 @@ func (e *Engine) State(reply func(State, error)) {
 			PendingMessageCount:   e.queues.len(),
 			QueuedMessagesPaused:  e.queues.paused && !e.closing,
 		}
-		return s, err
+		return s, nil
 	})
 }

@@ -27,16 +27,20 @@ type ContextUsage struct {
 // engine, from a snapshot.
 func (e *Engine) Stats(reply func(Stats, error)) {
 	ok := e.post(func() {
+		if e.closing {
+			reply(Stats{}, ErrShutdown)
+			return
+		}
 		view, model, id, path := e.store.View(), e.model, e.store.ID(), e.store.Path()
 		e.goDo(func() {
-			s := Stats{SessionFile: path, SessionID: id}
-			var err error
-			if s.Stats, err = view.Stats(); err == nil && model != nil && model.ContextWindow > 0 {
-				s.ContextUsage, err = e.contextUsage(model)
-			}
-			if !e.post(func() { reply(s, err) }) {
-				reply(Stats{}, ErrShutdown)
-			}
+			s, err := try(e, func() (s Stats, err error) {
+				s = Stats{SessionFile: path, SessionID: id}
+				if s.Stats, err = view.Stats(); err == nil && model != nil && model.ContextWindow > 0 {
+					s.ContextUsage, err = e.contextUsage(model)
+				}
+				return s, err
+			})
+			e.post(func() { reply(s, err) })
 		})
 	})
 	if !ok {
