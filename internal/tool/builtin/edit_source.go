@@ -9,14 +9,15 @@ import (
 // source is a file that is edited: small ones are in memory, of large ones a block is.
 // It belongs to one goroutine.
 type source struct {
-	ctx  context.Context
-	in   io.ReaderAt
-	size int64
-	lo   int64 // where the text begins, behind a byte order mark
-	all  []byte
-	buf  []byte // a block of a large file
-	at   int64  // where it is from
-	err  error  // the first error of reading; later reads give nothing
+	ctx   context.Context
+	in    io.ReaderAt
+	size  int64
+	lo    int64 // where the text begins, behind a byte order mark
+	all   []byte
+	block int    // how much of a large file is read at once
+	buf   []byte // a block of a large file
+	at    int64  // where it is from
+	err   error  // the first error of reading; later reads give nothing
 
 	eol   string // how lines end: "\n", "\r\n" or "\r"
 	mixed bool   // both "\n" and "\r\n" occur
@@ -30,8 +31,13 @@ const (
 
 // newSource looks through the file once: where its text begins and how its lines end.
 func newSource(ctx context.Context, in io.ReaderAt, size int64) *source {
-	s := &source{ctx: ctx, in: in, size: size, eol: "\n"}
-	if size <= wholeInMemory {
+	return newSourceOf(ctx, in, size, wholeInMemory, sourceBlock)
+}
+
+// newSourceOf is newSource with other limits.
+func newSourceOf(ctx context.Context, in io.ReaderAt, size, whole int64, block int) *source {
+	s := &source{ctx: ctx, in: in, size: size, block: block, eol: "\n"}
+	if size <= whole {
 		s.all = make([]byte, size)
 		if n, err := in.ReadAt(s.all, 0); int64(n) < size {
 			s.fail(err)
@@ -88,7 +94,7 @@ func (s *source) window(off int64, need int) []byte {
 		s.fail(err)
 		return nil
 	}
-	if n := max(need, sourceBlock); n > cap(s.buf) {
+	if n := max(need, s.block); n > cap(s.buf) {
 		s.buf = make([]byte, n)
 	}
 	s.buf = s.buf[:min(int64(cap(s.buf)), s.size-off)]
