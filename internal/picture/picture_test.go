@@ -167,7 +167,7 @@ func TestProcessShrinks(t *testing.T) {
 		mimeType     string
 		w, h, nw, nh int
 	}{
-		{PNG, 4000, 1000, 2000, 500},
+		{PNG, 2400, 600, 2000, 500},
 		{JPEG, 500, 2500, 400, 2000},
 		{GIF, 2001, 10, 2000, 10},
 		{PNG, 20000, 2, 2000, 1},
@@ -189,7 +189,7 @@ func TestProcessShrinks(t *testing.T) {
 }
 
 func TestProcessFitsNoiseIntoTheLimit(t *testing.T) {
-	data := encoded(t, PNG, noise(1900, 1900)) // 14 MB that do not compress
+	data := encoded(t, PNG, noise(1100, 1100)) // 3.6 MB that do not compress
 	p, err := Process(data, PNG, Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -248,7 +248,7 @@ func TestOrientation(t *testing.T) {
 			}
 		}
 	}
-	if p, err := Process(withOrientation(encoded(t, JPEG, quadrants(3000, 300)), 6, binary.BigEndian), JPEG, Options{}); err != nil || !strings.Contains(p.Notes[0], "original 300x3000, displayed at 200x2000") {
+	if p, err := Process(withOrientation(encoded(t, JPEG, quadrants(2400, 240)), 6, binary.BigEndian), JPEG, Options{}); err != nil || !strings.Contains(p.Notes[0], "original 240x2400, displayed at 200x2000") {
 		t.Errorf("%v, %v", p.Notes, err)
 	}
 }
