@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/aymanbagabas/go-udiff"
+	"github.com/aymanbagabas/go-udiff/lcs"
 )
 
 // Context is the number of unchanged lines shown on each side of a change.
@@ -139,28 +139,33 @@ func Regions(name string, regions []Region, oldFeeds, newFeeds int) Diff {
 
 // appendLines adds the lines of a region, compared.
 func appendLines(lines []line, r Region) []line {
+	before, after := splitLines(r.Old), splitLines(r.New)
 	oldLine, newLine, at := r.OldLine, r.NewLine, 0
-	add := func(op byte, text string) {
-		for text != "" {
-			end := lineEnd(text, 0)
-			lines = append(lines, line{op, oldLine, newLine, text[:end]})
+	add := func(op byte, texts []string) {
+		for _, text := range texts {
+			lines = append(lines, line{op, oldLine, newLine, text})
 			if op != '+' {
 				oldLine++
 			}
 			if op != '-' {
 				newLine++
 			}
-			text = text[end:]
 		}
 	}
-	for _, e := range udiff.Lines(r.Old, r.New) {
-		add(' ', r.Old[at:e.Start])
-		add('-', r.Old[e.Start:e.End])
-		add('+', e.New)
-		at = e.End
+	for _, d := range lcs.DiffLines(before, after) {
+		add(' ', before[at:d.Start])
+		add('-', before[d.Start:d.End])
+		add('+', after[d.ReplStart:d.ReplEnd])
+		at = d.End
 	}
-	add(' ', r.Old[at:])
+	add(' ', before[at:])
 	return lines
+}
+
+// splitLines returns the lines of a text with their line feeds.
+func splitLines(text string) []string {
+	lines := strings.SplitAfter(text, "\n")
+	return lines[:len(lines)-1+min(1, len(lines[len(lines)-1]))]
 }
 
 // hunk is a range of lines that are shown together.
