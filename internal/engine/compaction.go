@@ -16,5 +16,11 @@ func (e *Engine) compacting() bool { return false }
 // abortCompaction cancels a compaction that is under way.
 func (e *Engine) abortCompaction() {}
 
-// autoCompaction reports whether the context is compacted without being asked.
-func (e *Engine) autoCompaction() bool { return e.cfg.Settings.Compaction("", "").Enabled }
+// SetAutoCompaction says whether the context is compacted without being asked, and
+// writes it to the settings.
+func (e *Engine) SetAutoCompaction(on bool, reply func(struct{}, error)) {
+	ask(e, false, reply, func() (struct{}, error) {
+		e.autoCompact = on
+		return struct{}{}, e.saveSetting(on, "compaction", "enabled")
+	})
+}

@@ -79,12 +79,14 @@ type Engine struct {
 	admit    admission
 	run      *activeRun // nil when idle
 	retry    retryState
-	bash     map[*bashCommand]struct{}
-	deferred []deferredBash // records that wait for the run to settle
-	saves    []func()       // settings that wait to be written
-	lane     lane
-	closing  bool
-	closed   []func()
+	// autoCompact: the context is compacted without being asked.
+	autoCompact bool
+	bash        map[*bashCommand]struct{}
+	deferred    []deferredBash // records that wait for the run to settle
+	saves       []func()       // settings that wait to be written
+	lane        lane
+	closing     bool
+	closed      []func()
 }
 
 // New starts the engine on an open session. The caller must call Close.
@@ -274,6 +276,14 @@ func ask[T any](e *Engine, direct bool, reply func(T, error), fn func() (T, erro
 	})
 	if !ok {
 		refuse(ErrShutdown)
+	}
+}
+
+// InTurn calls fn in the order of the calls to the engine, on the engine goroutine,
+// and at once when that has left. fn must not block.
+func (e *Engine) InTurn(fn func()) {
+	if !e.post(fn) {
+		fn()
 	}
 }
 

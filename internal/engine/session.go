@@ -31,6 +31,7 @@ type installation struct {
 	steering QueueMode
 	followUp QueueMode
 	retry    bool
+	compact  bool
 }
 
 // ready reads what a session needs to become the live one: settings, models and its
@@ -46,6 +47,7 @@ func (e *Engine) ready(store *session.Store) installation {
 		tools:    e.cfg.Tools(ToolEnv{SessionID: store.ID(), Model: e.currentModel, Vars: e.childVars}),
 		chosen:   e.cfg.Choose(had),
 		steering: QueueMode(set.SteeringMode()), followUp: QueueMode(set.FollowUpMode()), retry: set.Retry().Enabled,
+		compact: set.Compaction("", "").Enabled,
 	}
 }
 
@@ -55,7 +57,7 @@ func (e *Engine) install(in installation) {
 	replaces := e.store != nil
 	e.store, e.tools, e.chosen = in.store, in.tools, in.chosen
 	e.queues.steeringMode, e.queues.followUpMode = in.steering, in.followUp
-	e.retry.enabled = in.retry
+	e.retry.enabled, e.autoCompact = in.retry, in.compact
 	e.conv.reset(in.fresh)
 	e.model, e.thinking = in.chosen.Model, in.chosen.Thinking
 	e.firstEntries(in.fresh, in.had)

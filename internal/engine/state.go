@@ -46,7 +46,7 @@ func (e *Engine) State(reply func(State, error)) {
 			SessionFile:           e.store.Path(),
 			SessionID:             e.store.ID(),
 			SessionName:           jsonx.Str(v.Name()),
-			AutoCompactionEnabled: e.autoCompaction(),
+			AutoCompactionEnabled: e.autoCompact,
 			MessageCount:          count,
 			PendingMessageCount:   e.queues.len(),
 			QueuedMessagesPaused:  e.queues.paused && !e.closing,

@@ -28,6 +28,9 @@ func attach(r *request, in *engine.Input) error {
 	}
 	for i, a := range list {
 		if a.Type == "image" || strings.HasPrefix(a.MimeType, "image/") {
+			if a.Content == "" || a.MimeType == "" {
+				return fmt.Errorf("attachments[%d] must have content (base64) and mimeType", i)
+			}
 			in.Images = append(in.Images, llm.NewImage(a.Content, a.MimeType))
 			continue
 		}

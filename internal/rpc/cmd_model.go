@@ -116,6 +116,15 @@ func setAutoRetry(s *server, r *request) error {
 	return nil
 }
 
+func setAutoCompaction(s *server, r *request) error {
+	on, err := r.boolean("enabled")
+	if err != nil {
+		return err
+	}
+	s.cfg.Engine.SetAutoCompaction(on, r.done)
+	return nil
+}
+
 func abortRetry(s *server, r *request) error {
 	s.cfg.Engine.AbortRetry(r.done)
 	return nil

@@ -43,17 +43,18 @@ func getMessages(s *server, r *request) error {
 }
 
 func getEntries(s *server, r *request) error {
-	since, given, err := optional[string](r, "since", "the id of an entry")
-	if raw, ok := r.raw("since"); ok && raw.Kind() != '"' {
-		err = fmt.Errorf(textWrong, "since", "the id of an entry", kind(raw))
-	}
-	if err != nil {
-		return err
+	const what = "the id of an entry"
+	var since string
+	if raw, ok := r.raw("since"); ok { // null is a value here: it must not mean everything
+		var err error
+		if since, err = param[string](r, "since", what); err != nil {
+			return err
+		}
+		if since == "" {
+			return fmt.Errorf(textWrong, "since", what, string(raw))
+		}
 	}
 	return s.readTo(r, func(v *session.View, w io.Writer) error {
-		if given && since == "" {
-			return &session.EntryNotFoundError{ID: since}
-		}
 		entries, err := v.Entries(since)
 		if err != nil {
 			return err
@@ -150,13 +151,16 @@ func newSession(s *server, r *request) error {
 	return nil
 }
 
+// getCommands lists what a text may begin with. Finding it may read files, so that is
+// done when the response's turn comes.
 func getCommands(s *server, r *request) error {
-	list := []prompt.Command{}
-	if s.cfg.Commands != nil {
-		list = append(list, s.cfg.Commands()...)
-	}
-	r.reply(struct {
-		Commands []prompt.Command `json:"commands"`
-	}{list})
-	return nil
+	return s.read(r, func(*session.View) (any, error) {
+		list := []prompt.Command{}
+		if s.cfg.Commands != nil {
+			list = append(list, s.cfg.Commands()...)
+		}
+		return struct {
+			Commands []prompt.Command `json:"commands"`
+		}{list}, nil
+	})
 }

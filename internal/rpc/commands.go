@@ -31,10 +31,12 @@ func handlers() map[string]handler {
 		"set_auto_retry":      setAutoRetry,
 		"abort_retry":         abortRetry,
 		"compact":             compact,
-		"set_auto_compaction": notYet,
+		"set_auto_compaction": setAutoCompaction,
+		"abort_compaction":    notYet,
 
 		// Bash
 		"bash":       bash,
+		"user_bash":  bash,
 		"abort_bash": abortBash,
 
 		// Session
@@ -49,9 +51,25 @@ func handlers() map[string]handler {
 		"fork":              notYet,
 		"clone":             notYet,
 		"export_html":       notYet,
-		"logout_provider":   notYet,
+
+		// Of the second part of the protocol
+		"pause_queued_messages":         notYet,
+		"resume_queued_messages":        notYet,
+		"navigate_tree":                 notYet,
+		"set_label":                     notYet,
+		"reload":                        notYet,
+		"set_context_window":            notYet,
+		"get_available_context_windows": notYet,
+		"get_shortcuts":                 notYet,
+		"invoke_shortcut":               notYet,
+		"get_command_completions":       notYet,
+		"refresh_models":                notYet,
+		"login_provider":                notYet,
+		"cancel_login_provider":         notYet,
+		"save_provider_credential":      notYet,
+		"logout_provider":               notYet,
 	}
 }
 
 // notYet answers commands of the protocol whose machinery is not there yet.
-func notYet(_ *server, _ *request) error { return errNotYet }
+func notYet(_ *server, r *request) error { return errNotYet(r.command) }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"flag"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -33,11 +34,13 @@ var update = flag.Bool("update", false, "rewrite the expected sections of testda
 //	-- models.json --       custom models (their providers are scripted all the same)
 //	-- provider --          the script of the model, in the format of docs/scripted.md
 //	-- files/NAME --        a file in the working folder
+//	-- agent/NAME --        a file in the user's agent directory
 //	-- open.jsonl --        a session to open instead of a new one
-//	-- session.jsonl --     the session file afterwards
+//	-- session.jsonl --     the session file afterwards; session2.jsonl is that of the next session
 //	-- args --              dialect and other switches, one a line: see testbed.apply
 //	-- stdin --             the client's lines, and directives:
 //	    # wait TYPE [SUBSTRING]   until such a record has come, from the last wait on
+//	    #q "TEXT"                 these bytes, in Go's escapes, without a line feed
 //	    # sleep DURATION
 //	    # eof
 //	-- stdout --            what the client gets
@@ -74,24 +77,23 @@ func TestConversations(t *testing.T) {
 // converse plays one conversation and compares what it left behind.
 func converse(t *testing.T, archive *txtar.Archive, file, work string) {
 	bed := newTestbed(t, archive, work)
-	var out transcript
-	server := bed.start(&out)
-	in, feed := io.Pipe()
-	served := make(chan error, 1)
-	go func() { served <- rpc.Serve(t.Context(), in, server.config()) }()
-	play(t, bed.section("stdin"), feed, &out)
-	feed.Close()
-	if err := <-served; err != nil {
-		t.Errorf("Serve: %v", err)
-	}
-	server.stop(t)
-	bed.compare("stdout", bed.arrange(out.String()))
-	if path := server.sessionFile(); path != "" {
-		data, err := os.ReadFile(path)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			t.Fatal(err)
+	talk := bed.talk()
+	talk.play(bed.section("stdin"))
+	bed.compare("stdout", bed.arrange(talk.end()))
+	for i, store := range bed.stores {
+		name := "session.jsonl"
+		if i > 0 {
+			name = fmt.Sprintf("session%d.jsonl", i+1)
 		}
-		bed.compare("session.jsonl", string(data))
+		if store.Path() != "" {
+			bed.compare(name, bed.shortEntries(bed.read(store.Path())))
+		}
+	}
+	if bed.also["settings.json"] {
+		bed.compare("settings.json.after", bed.read(filepath.Join(work, "agent", "settings.json")))
+	}
+	if bed.also["stderr"] {
+		bed.compare("stderr.after", strings.Join(bed.reports, "\n")+"\n")
 	}
 	for _, l := range bed.reports {
 		t.Logf("stderr: %s", l)
@@ -103,39 +105,96 @@ func converse(t *testing.T, archive *txtar.Archive, file, work string) {
 	}
 }
 
+// read returns a file, "" when there is none.
+func (b *testbed) read(path string) string {
+	b.t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		b.t.Fatal(err)
+	}
+	return string(data)
+}
+
+// talk is a conversation under way.
+type talk struct {
+	t      *testing.T
+	bed    *testbed
+	server *testServer
+	out    *transcript
+	feed   *io.PipeWriter
+	served chan error
+}
+
+// talk starts a server and connects a client to it.
+func (b *testbed) talk() *talk {
+	in, feed := io.Pipe()
+	c := &talk{t: b.t, bed: b, out: &transcript{}, feed: feed, served: make(chan error, 1)}
+	c.server = b.start(c.out)
+	ctx := b.t.Context()
+	go func() { c.served <- rpc.Serve(ctx, in, c.server.config()) }()
+	b.t.Cleanup(func() {
+		if b.t.Failed() { // leave no goroutine behind that hides what went wrong
+			feed.Close()
+			c.server.stop(b.t)
+		}
+	})
+	return c
+}
+
+// end closes stdin, waits for the end of the server and returns all that it wrote.
+func (c *talk) end() string {
+	c.t.Helper()
+	c.feed.Close()
+	if err := <-c.served; err != nil {
+		c.t.Errorf("Serve: %v", err)
+	}
+	c.server.stop(c.t)
+	return c.out.String()
+}
+
+// send writes lines in one piece.
+func (c *talk) send(lines ...string) {
+	c.t.Helper()
+	if _, err := io.WriteString(c.feed, strings.Join(lines, "\n")+"\n"); err != nil {
+		c.t.Fatalf("writing %q: %v", lines, err)
+	}
+}
+
+func (c *talk) await(kind, sub string) {
+	c.t.Helper()
+	c.out.await(c.t, kind, sub)
+}
+
 // play sends the client's lines and follows the directives between them.
-func play(t *testing.T, script string, feed io.Writer, out *transcript) {
-	t.Helper()
+func (c *talk) play(script string) {
+	c.t.Helper()
 	for _, line := range strings.Split(strings.TrimSuffix(script, "\n"), "\n") {
 		word, rest, _ := strings.Cut(strings.TrimPrefix(line, "# "), " ")
-		if !strings.HasPrefix(line, "# ") {
-			if unquoted, ok := strings.CutPrefix(line, "#q "); ok { // bytes that a text file cannot hold
-				s, err := strconv.Unquote(unquoted)
-				if err != nil {
-					t.Fatalf("%s: %v", line, err)
-				}
-				line = s
+		switch {
+		case !strings.HasPrefix(line, "#"):
+			c.send(line)
+		case word == "#q": // bytes that a text file cannot hold, without a line feed
+			s, err := strconv.Unquote(rest)
+			if err != nil {
+				c.t.Fatalf("%s: %v", line, err)
 			}
-			if _, err := io.WriteString(feed, line+"\n"); err != nil {
-				t.Fatalf("writing %q: %v", line, err)
+			if _, err := io.WriteString(c.feed, s); err != nil {
+				c.t.Fatalf("writing %q: %v", line, err)
 			}
-			continue
-		}
-		switch word {
-		case "wait":
+		case word == "wait":
 			kind, sub, _ := strings.Cut(rest, " ")
-			out.await(t, kind, sub)
-		case "sleep":
+			c.await(kind, sub)
+		case word == "sleep":
 			d, err := time.ParseDuration(rest)
 			if err != nil {
-				t.Fatal(err)
+				c.t.Fatal(err)
 			}
 			time.Sleep(d)
 			synctest.Wait()
-		case "eof":
+		case word == "eof":
 			return
 		default:
-			t.Fatalf("unknown directive %q", line)
+			c.t.Fatalf("unknown directive %q", line)
 		}
 	}
 }
@@ -162,7 +221,7 @@ func (o *transcript) String() string {
 // await returns when a record of that type that contains sub has come.
 func (o *transcript) await(t *testing.T, kind, sub string) {
 	t.Helper()
-	limit := time.Now().Add(time.Hour)
+	limit := time.Now().Add(5 * time.Minute)
 	for {
 		synctest.Wait()
 		o.mu.Lock()
@@ -211,20 +270,17 @@ func (b *testbed) compare(name, got string) {
 	}
 }
 
-// arrange puts the responses in front when the conversation asks for it: with lines
-// that are sent together, their order among the events of a run is not fixed, while
-// either kind keeps its own order.
+// arrange shortens the records when the conversation asks for it, and puts the
+// responses in front: with lines that are sent together, their order among the events
+// of a run is not fixed, while either kind keeps its own order.
 func (b *testbed) arrange(out string) string {
-	if !b.responsesApart {
-		return out
-	}
 	var responses, events strings.Builder
 	for line := range strings.Lines(out) {
-		if strings.Contains(line, `"type":"response"`) {
-			responses.WriteString(line)
-		} else {
-			events.WriteString(line)
+		to := &events
+		if b.responsesApart && strings.Contains(line, `"type":"response"`) {
+			to = &responses
 		}
+		to.WriteString(b.short(line))
 	}
 	return responses.String() + events.String()
 }

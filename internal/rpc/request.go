@@ -1,7 +1,6 @@
 package rpc
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"sync/atomic"
@@ -21,6 +20,7 @@ const (
 const (
 	textParse   = "Failed to parse command: %w"
 	textUnknown = "Unknown command: %s"
+	textNotYet  = "%s is not available yet"
 )
 
 func errUnknown(name string) error { return fmt.Errorf(textUnknown, name) }
@@ -32,6 +32,7 @@ type request struct {
 	id       jsonx.Raw // as sent; nil when there was none
 	command  string
 	params   map[string]jsonx.Raw
+	fault    error // why the line is no command
 	answered atomic.Bool
 }
 
@@ -63,12 +64,9 @@ func (s *server) parse(line []byte) (*request, error) {
 	if !ok || req.params == nil {
 		return req, errUnknown("undefined")
 	}
-	var name string
-	if jsonx.Unmarshal(raw, &name) != nil {
+	if raw.Kind() != '"' || jsonx.Unmarshal(raw, &req.command) != nil {
+		req.command = commandUnknown
 		return req, errUnknown(string(raw))
-	}
-	if name != "" {
-		req.command = name
 	}
 	return req, nil
 }
@@ -96,9 +94,20 @@ func (r *request) respond(res response) {
 		return
 	}
 	res.ID, res.Type, res.Command = r.id, "response", r.command
-	if err := r.out.Write(res); err != nil {
-		_ = r.out.Write(response{ID: r.id, Type: "response", Command: r.command, Error: "encoding the response: " + err.Error()})
+	if err := r.write(res); err != nil {
+		_ = r.write(response{ID: r.id, Type: "response", Command: r.command, Error: "encoding the response: " + err.Error()})
 	}
+}
+
+// write encodes a response. A panic of an encoder is its error: the client waits for
+// an answer.
+func (r *request) write(res response) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("internal error: %v", p)
+		}
+	}()
+	return r.out.Write(res)
 }
 
 // stream answers with data that produce writes as one JSON value when the response's
@@ -114,7 +123,7 @@ func (r *request) stream(produce func(w io.Writer) error) {
 			return err
 		}
 		d := &deferredHead{w: w, head: append(head[:len(head)-1], `,"data":`...)}
-		if err := produce(d); err != nil {
+		if err := guarded(produce, d); err != nil {
 			if d.head == nil { // too late for an answer; the line cannot be saved
 				return err
 			}
@@ -125,6 +134,16 @@ func (r *request) stream(produce func(w io.Writer) error) {
 		_, err = d.Write([]byte("}"))
 		return err
 	})
+}
+
+// guarded calls produce; a panic of it is its error.
+func guarded(produce func(io.Writer) error, w io.Writer) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("internal error: %v", p)
+		}
+	}()
+	return produce(w)
 }
 
 // deferredHead writes the response's head before the first byte of its data, so that
@@ -189,4 +208,5 @@ func data[T any](r *request) func(T, error) {
 	}
 }
 
-var errNotYet = errors.New("this command is not available yet")
+// errNotYet answers a command of the protocol whose machinery is not there yet.
+func errNotYet(name string) error { return fmt.Errorf(textNotYet, name) }

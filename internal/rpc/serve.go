@@ -4,9 +4,10 @@
 //
 // It must not decide anything about sessions or runs: that is the engine's.
 //
-// Concurrency: Serve's goroutine reads lines and posts; replies come on the engine
-// goroutine and only append to the output. Every line read gets exactly one
-// response, except answers to extension dialogs, which get none.
+// Concurrency: Serve's goroutine reads lines, a second one hands commands to the
+// engine in their order (interrupts overtake it); replies come on the engine goroutine
+// and only append to the output. Every line read gets exactly one response, except
+// answers to extension dialogs, which get none.
 package rpc
 
 import (
@@ -37,6 +38,10 @@ type Config struct {
 // nil at the end of in. It does not close the engine.
 func Serve(ctx context.Context, in io.Reader, cfg Config) error {
 	s := &server{cfg: cfg, handlers: handlers()}
+	s.backlog = newBacklog(cfg.Output, s.execute)
+	handing, stop := context.WithCancel(ctx)
+	go s.backlog.run(handing)
+	defer func() { stop(); s.backlog.finish() }()
 	lines := jsonx.NewLines(in)
 	for ctx.Err() == nil {
 		line, err := lines.Next()
@@ -54,37 +59,47 @@ func Serve(ctx context.Context, in io.Reader, cfg Config) error {
 type server struct {
 	cfg      Config
 	handlers map[string]handler
+	backlog  *backlog
 }
 
 // handler executes one command. It must not block: it posts to the engine and
 // answers through req. An error is the response.
 type handler func(s *server, req *request) error
 
-// handle answers one line. A panic costs only this command.
+// handle answers one line, now or when the client has read enough of its answers.
+// Interrupts never wait for that, and act on every line before them.
 func (s *server) handle(ctx context.Context, line []byte) {
 	req, err := s.parse(line)
-	if err != nil {
-		req.fail(err)
-		return
+	switch {
+	case err == nil && req.command == "extension_ui_response" && s.dialogAnswer(req):
+	case err == nil && interrupts[req.command]:
+		s.backlog.interrupt(req)
+	default:
+		req.fault = err
+		s.backlog.add(ctx, req)
 	}
-	if req.command == "extension_ui_response" && s.dialogAnswer(req) {
+}
+
+// execute runs the handler of a command. A panic costs only this command. Faults are
+// answered in their turn too: a client that sends no ids goes by the order.
+func (s *server) execute(req *request) {
+	fail := func(err error) { s.cfg.Engine.InTurn(func() { req.fail(err) }) }
+	defer func() {
+		if p := recover(); p != nil {
+			fail(fmt.Errorf("internal error: %v", p))
+		}
+	}()
+	if req.fault != nil {
+		fail(req.fault)
 		return
 	}
 	h, ok := s.handlers[req.command]
 	if !ok {
-		req.fail(errUnknown(req.command))
+		fail(errUnknown(req.command))
 		return
 	}
-	if !interrupts[req.command] {
-		s.cfg.Output.Room(ctx)
-	}
-	defer func() {
-		if p := recover(); p != nil {
-			req.fail(fmt.Errorf("internal error: %v", p))
-		}
-	}()
 	if err := h(s, req); err != nil {
-		req.fail(err)
+		fail(err)
 	}
 }
 

@@ -3,6 +3,7 @@ package rpc_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -20,6 +21,7 @@ import (
 	"github.com/isotope-agent/isotope/internal/model"
 	"github.com/isotope-agent/isotope/internal/output"
 	"github.com/isotope-agent/isotope/internal/proc"
+	"github.com/isotope-agent/isotope/internal/prompt"
 	"github.com/isotope-agent/isotope/internal/rpc"
 	"github.com/isotope-agent/isotope/internal/session"
 	"github.com/isotope-agent/isotope/internal/settings"
@@ -41,17 +43,24 @@ type testbed struct {
 	work    string // the agent directory's parent; "proj" is the working folder
 	dialect dialect.Dialect
 	hooks   engine.Hooks
+	tools   []tool.Tool // beside the built-in ones
 	memory  bool
+	scope   []string // --models
 	// responsesApart: see arrange.
 	responsesApart bool
+	// brief: events and entries are compared in a short form.
+	brief bool
+	// also are further sections to compare.
+	also map[string]bool
 
 	mu      sync.Mutex
 	reports []string
+	stores  []*session.Store // in the order in which they were made
 }
 
 func newTestbed(t *testing.T, archive *txtar.Archive, work string) *testbed {
 	t.Helper()
-	b := &testbed{t: t, archive: archive, work: work}
+	b := &testbed{t: t, archive: archive, work: work, also: map[string]bool{}}
 	b.dialect, _ = dialect.Named(dialect.Pi)
 	b.write("proj/.keep", "")
 	b.write("agent/settings.json", b.sectionOr("settings.json", defaultSettings))
@@ -59,6 +68,8 @@ func newTestbed(t *testing.T, archive *txtar.Archive, work string) *testbed {
 	for _, f := range archive.Files {
 		if name, ok := strings.CutPrefix(f.Name, "files/"); ok {
 			b.write("proj/"+name, string(f.Data))
+		} else if strings.HasPrefix(f.Name, "agent/") {
+			b.write(f.Name, string(f.Data))
 		}
 	}
 	for line := range strings.Lines(b.section("args")) {
@@ -67,7 +78,14 @@ func newTestbed(t *testing.T, archive *txtar.Archive, work string) *testbed {
 	return b
 }
 
-// apply understands one line of the section args.
+// apply understands one line of the section args:
+//
+//	dialect NAME       pi when it is missing
+//	no-session         nothing is written
+//	models PATTERN...  the models to cycle through
+//	brief              events and entries are compared in a short form
+//	responses-apart    see arrange
+//	compare NAME       compare the section NAME.after ("settings.json", "stderr") too
 func (b *testbed) apply(words []string) {
 	b.t.Helper()
 	switch {
@@ -80,6 +98,12 @@ func (b *testbed) apply(words []string) {
 		b.memory = true
 	case len(words) == 1 && words[0] == "responses-apart":
 		b.responsesApart = true
+	case len(words) == 1 && words[0] == "brief":
+		b.brief = true
+	case len(words) == 2 && words[0] == "compare": // "settings.json" or "stderr"
+		b.also[words[1]] = true
+	case len(words) > 1 && words[0] == "models":
+		b.scope = words[1:]
 	default:
 		b.t.Fatalf("args: unknown line %q", words)
 	}
@@ -111,14 +135,14 @@ func (b *testbed) report(text string) {
 
 // testServer is a running engine and its output.
 type testServer struct {
-	bed   *testbed
-	eng   *engine.Engine
-	out   *output.Writer
-	store *session.Store
+	bed      *testbed
+	eng      *engine.Engine
+	out      *output.Writer
+	commands func() []prompt.Command
 }
 
 // start builds the engine, on the script of the section provider.
-func (b *testbed) start(stdout *transcript) *testServer {
+func (b *testbed) start(stdout io.Writer) *testServer {
 	b.t.Helper()
 	script, err := scripted.Parse([]byte(b.sectionOr("provider", `{"turns":[{"steps":[{"text":"ok"}]}]}`)))
 	if err != nil {
@@ -134,7 +158,13 @@ func (b *testbed) start(stdout *transcript) *testServer {
 	})
 	keys = auth.New(auth.Options{Env: func(string) (string, bool) { return "", false }, Config: models.RequestConfig})
 	srv := &testServer{bed: b, out: output.New(stdout)}
-	srv.store = b.open(b.sessionConfig(""))
+	b.stores = append(b.stores, b.open(b.sessionConfig("")))
+	library := prompt.NewLibrary(prompt.LibraryOptions{AgentDirs: []string{agent}, Cwd: cwd})
+	srv.commands = library.Commands
+	scope, warnings := models.Scope(b.scope)
+	for _, w := range warnings {
+		b.report(w)
+	}
 	runner := proc.RunnerFunc(fakeShell)
 	direct := func(command string) proc.Cmd { return proc.Cmd{Command: command, Dir: cwd, Env: []string{}} }
 	files := &tool.Queue{}
@@ -144,7 +174,7 @@ func (b *testbed) start(stdout *transcript) *testServer {
 		Choose: func(had session.Selection) model.Initial {
 			start := model.Start{
 				HasMessages: had.HasMessages, SessionThinking: had.Thinking,
-				Saved: engine.SavedModel(set),
+				Saved: engine.SavedModel(set), Scope: scope,
 			}
 			if had.Model != nil {
 				start.SessionProvider, start.SessionModel = had.Model.Provider, had.Model.ID
@@ -158,16 +188,28 @@ func (b *testbed) start(stdout *transcript) *testServer {
 		Tools: func(env engine.ToolEnv) *tool.Set {
 			cfg := builtin.Config{Cwd: cwd, Files: files, Model: env.Model}
 			bash := builtin.NewBash(builtin.BashConfig{Cwd: cwd, Runner: runner, Env: env.Vars, Now: time.Now})
-			return tool.NewSet(builtin.NewRead(cfg), bash, builtin.NewEdit(cfg), builtin.NewWrite(cfg), builtin.NewLs(cfg))
+			return tool.NewSet(append([]tool.Tool{builtin.NewRead(cfg), bash, builtin.NewEdit(cfg), builtin.NewWrite(cfg), builtin.NewLs(cfg)}, b.tools...)...)
 		},
+		Scope: scope, Expand: library.Expand,
 		SystemPrompt: func(*tool.Set) string { return "You are under test." },
-		NewStore:     func(parent string) (*session.Store, error) { return session.Create(b.sessionConfig(parent)) },
+		NewStore:     b.newStore,
 		Bash: engine.BashConfig{
 			Runner: runner, Command: direct, Spill: func(string) proc.Spill { return proc.Spill{} },
 		},
 		Cwd: cwd, Report: b.report,
-	}, srv.store)
+	}, b.stores[0])
 	return srv
+}
+
+// newStore makes the session of new_session.
+func (b *testbed) newStore(parent string) (*session.Store, error) {
+	store, err := session.Create(b.sessionConfig(parent))
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err == nil {
+		b.stores = append(b.stores, store)
+	}
+	return store, err
 }
 
 // sessionConfig gives sessions ids that count up, so that conversations can be
@@ -175,9 +217,12 @@ func (b *testbed) start(stdout *transcript) *testServer {
 func (b *testbed) sessionConfig(parent string) session.Config {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	ids := 0
+	ids, id := 0, "test"
+	if n := len(b.stores); n > 0 {
+		id = fmt.Sprintf("test%d", n+1)
+	}
 	return session.Config{
-		Dir: filepath.Join(b.work, "sessions"), Cwd: filepath.Join(b.work, "proj"), ID: "test", ParentSession: parent,
+		Dir: filepath.Join(b.work, "sessions"), Cwd: filepath.Join(b.work, "proj"), ID: id, ParentSession: parent,
 		AppName: b.dialect.SessionWord(), MemoryOnly: b.memory, Warn: b.report,
 		NewID: func() string { ids++; return fmt.Sprintf("%08x", ids) },
 	}
@@ -205,14 +250,7 @@ func (b *testbed) open(cfg session.Config) *session.Store {
 }
 
 func (s *testServer) config() rpc.Config {
-	return rpc.Config{Engine: s.eng, Output: s.out, Dialect: s.bed.dialect}
-}
-
-func (s *testServer) sessionFile() string {
-	if s.bed.memory {
-		return ""
-	}
-	return s.store.Path()
+	return rpc.Config{Engine: s.eng, Output: s.out, Dialect: s.bed.dialect, Commands: s.commands}
 }
 
 // stop ends engine and output, as the end of stdin does.
