@@ -1,14 +1,12 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
-	"sync"
+	"strings"
 
 	"github.com/isotope-agent/isotope/internal/auth"
 	"github.com/isotope-agent/isotope/internal/dialect"
@@ -26,12 +24,15 @@ import (
 // reads nothing but the settings: the rest is read when it is needed.
 type app struct {
 	flags   *flags
+	std     stdio
+	limits  limits
 	dialect dialect.Dialect
 	env     dialect.Lookup
 	home    string
-	cwd     string
+	started string   // the folder the program was started in: flags are relative to it
+	cwd     string   // the folder the session works in
 	dirs    []string // agent directories, the first is written to
-	stderr  io.Writer
+	trusted bool     // the project's own resources are used
 
 	settings  *settings.Settings
 	models    *model.Registry
@@ -41,30 +42,39 @@ type app struct {
 	runner    *proc.Local
 	sessions  *session.Registry
 	scope     []model.Scoped
+	sweep     sweeper
+	newDir    string // where new_session makes sessions
 }
 
 // newApp builds the surroundings of an engine.
-func newApp(f *flags, argv0 string, stderr io.Writer) (*app, error) {
-	a := &app{flags: f, env: os.LookupEnv, stderr: stderr, runner: proc.New(), sessions: session.NewRegistry()}
+func newApp(f *flags, argv0 string, std stdio, lim limits) (*app, error) {
+	a := &app{flags: f, std: std, limits: lim, env: os.LookupEnv, runner: proc.New(), sessions: session.NewRegistry()}
 	var err error
 	choice, _ := a.env(dialect.EnvChoice)
 	if a.dialect, err = dialect.Choose(f.dialect, choice, argv0); err != nil {
 		return nil, err
 	}
-	if a.cwd, err = os.Getwd(); err != nil {
-		return nil, fmt.Errorf("finding the working folder: %w", err)
+	if a.started, err = os.Getwd(); err != nil {
+		return nil, fmt.Errorf("finding the working folder (was it removed?): %w", err)
 	}
 	a.home, _ = os.UserHomeDir()
 	a.dirs = a.dialect.AgentDirs(a.env, a.home)
-	a.settings = settings.Open(settings.Options{
-		User: in(a.dirs, "settings.json"), Project: in(a.dialect.ProjectDirs(a.cwd), "settings.json"),
-		Trusted: f.approve, Home: a.home,
-	})
 	a.models = model.New(model.Options{Files: in(a.dirs, "models.json"), HasKey: func(p string) bool { return a.keys.Has(p) }})
 	a.keys = auth.New(auth.Options{Files: in(a.dirs, "auth.json"), Env: a.env, Config: a.models.RequestConfig})
-	a.library = a.newLibrary()
+	a.enter(a.started)
 	a.providers = newProviders(a)
 	return a, nil
+}
+
+// enter makes dir the folder to work in: its project's settings and resources count.
+func (a *app) enter(dir string) {
+	a.cwd = dir
+	a.settings = settings.Open(settings.Options{
+		User: in(a.dirs, "settings.json"), Project: in(a.dialect.ProjectDirs(dir), "settings.json"), Home: a.home,
+	})
+	a.trusted = a.flags.approve || !a.flags.noApprove && a.settings.DefaultProjectTrust() == "always"
+	a.settings.SetTrusted(a.trusted)
+	a.library = a.newLibrary()
 }
 
 // in returns the file of that name in each directory.
@@ -76,39 +86,70 @@ func in(dirs []string, name string) []string {
 	return out
 }
 
-// warn tells the user something on stderr.
-func (a *app) warn(text string) { fmt.Fprintln(a.stderr, "Warning: "+text) }
+// warn tells the user on stderr that something is not as it should be.
+func (a *app) warn(text string) {
+	fmt.Fprintln(a.std.err, "Warning: "+strings.TrimPrefix(text, "Warning: "))
+}
+
+// note tells the user something on stderr.
+func (a *app) note(text string) { fmt.Fprintln(a.std.err, text) }
 
 // start resolves what the flags say about models and tells what is wrong with the
 // files. The errors are start-up errors.
 func (a *app) start() error {
-	if a.flags.apiKey != "" {
-		sel, err := a.models.Resolve(a.modelFlags())
-		if err != nil {
-			return err
-		}
-		if sel.Model == nil {
-			return errors.New("--api-key requires a model to be specified via --model or --provider/--model")
-		}
-		a.keys.SetRuntime(sel.Model.Provider, a.flags.apiKey)
+	if err := a.runtimeKey(); err != nil {
+		return err
 	}
-	patterns := a.flags.models
+	if err := settings.CheckToolList(splitNames(a.flags.tools)); err != nil {
+		return fmt.Errorf("--tools: %w", err)
+	}
+	patterns := splitNames(a.flags.models)
 	if len(patterns) == 0 {
 		patterns = a.settings.EnabledModels()
 	}
-	var warnings []string
-	a.scope, warnings = a.models.Scope(patterns)
-	for _, w := range slices.Concat(a.settings.Warnings(), warnings) {
+	scope, unmatched := a.models.Scope(patterns)
+	a.scope = scope
+	for _, w := range slices.Concat(a.fileFaults(), unmatched) {
 		a.warn(w)
 	}
-	return a.noteLater()
+	for _, e := range a.flags.extensions {
+		a.warn(fmt.Sprintf(textNoExtensions, e))
+	}
+	if len(a.flags.export) > 0 {
+		return errors.New(textNoExport)
+	}
+	return nil
 }
 
-// noteLater tells about flags whose machinery is not there.
-func (a *app) noteLater() error {
-	for _, e := range a.flags.extensions {
-		a.warn("extensions are not run yet: " + e + " is left out")
+// Texts about flags whose machinery a later version brings.
+const (
+	textNoExtensions = "extensions are not run yet: %s is left out"
+	textNoExport     = "--export is not available yet: a session file is JSON lines and can be read as it is"
+)
+
+// fileFaults is what is wrong with the user's files. They are left out then, in whole
+// or in part.
+func (a *app) fileFaults() []string {
+	faults := a.settings.Warnings()
+	for _, d := range a.models.Diagnostics() {
+		faults = append(faults, d.Message)
 	}
+	return append(faults, a.keys.Diagnostics()...)
+}
+
+// runtimeKey takes the key of --api-key for the provider of the model.
+func (a *app) runtimeKey() error {
+	if a.flags.apiKey == "" {
+		return nil
+	}
+	sel, err := a.models.Resolve(a.modelFlags())
+	if err != nil {
+		return err
+	}
+	if sel.Model == nil {
+		return errors.New("--api-key requires a model to be specified via --model or --provider/--model")
+	}
+	a.keys.SetRuntime(sel.Model.Provider, a.flags.apiKey)
 	return nil
 }
 
@@ -141,12 +182,19 @@ func (a *app) newEngine(store *session.Store, out engine.Output) (*engine.Engine
 	if err != nil {
 		return nil, err
 	}
-	for _, text := range []string{first.Warning, first.FallbackMessage} {
+	for _, text := range []string{first.Warning, first.FallbackMessage, a.untrusted()} {
 		if text != "" {
 			a.warn(text)
 		}
 	}
-	files := newToolbox(a)
+	files, unknown := newToolbox(a)
+	for _, name := range unknown {
+		a.warn(fmt.Sprintf(textUnknownTool, name))
+	}
+	if err := a.providers.record(a.flags.record); err != nil {
+		return nil, err
+	}
+	a.sweep.after(a.limits.sweep, a.spill(store.ID()))
 	return engine.New(engine.Config{
 		Output: out, Models: a.models, Keys: a.keys, Settings: a.settings,
 		Provider: a.providers.get,
@@ -160,7 +208,7 @@ func (a *app) newEngine(store *session.Store, out engine.Output) (*engine.Engine
 		},
 		Scope: a.scope, Tools: files.build, SystemPrompt: files.systemPrompt, Expand: a.library.Expand,
 		NormalizeImages: a.normalizeImages,
-		NewStore:        func(parent string) (*session.Store, error) { return session.Create(a.sessionConfig(parent)) },
+		NewStore:        a.newStore,
 		Bash:            engine.BashConfig{Runner: a.runner, Command: files.directCommand, Spill: a.spill},
 		Cwd:             a.cwd,
 		Report:          a.warn,
@@ -183,18 +231,3 @@ func (a *app) normalizeImages(images []*llm.Image) (kept []*llm.Image, notes []s
 
 // spill is where the long output of a session's commands goes.
 func (a *app) spill(sessionID string) proc.Spill { return proc.NewSpill(a.dialect.Name, sessionID) }
-
-// close ends what the app started. It waits for children until ctx ends.
-func (a *app) close(ctx context.Context) error {
-	var wg sync.WaitGroup
-	var err error
-	done := make(chan struct{})
-	wg.Go(func() { err = a.runner.Close() })
-	go func() { wg.Wait(); close(done) }()
-	select {
-	case <-done:
-		return err
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}

@@ -27,8 +27,7 @@ type flags struct {
 	continueLast, resume, noSession               bool
 	session, sessionID, sessionDir, fork, name    string
 	provider, model, apiKey, thinking             string
-	models                                        []string
-	tools, excludeTools                           string
+	models, tools, excludeTools                   string
 	noTools, noBuiltinTools, noContextFiles       bool
 	systemPrompt                                  string
 	appendSystemPrompt                            []string
@@ -37,6 +36,7 @@ type flags struct {
 	listModels, export                            string
 	dialect, record, profile                      string
 	approve, noApprove, offline, verbose, noColor bool
+	readOnly                                      bool
 
 	args  []string // messages
 	files []string // @file arguments
@@ -65,11 +65,12 @@ func define() (*pflag.FlagSet, *flags) {
 	fs.StringVar(&f.sessionID, "session-id", "", "")
 	fs.StringVar(&f.sessionDir, "session-dir", "", "")
 	fs.StringVar(&f.fork, "fork", "", "")
+	fs.BoolVar(&f.readOnly, "read-only", false, "")
 	fs.StringVarP(&f.name, "name", "n", "", "")
 	fs.StringVar(&f.provider, "provider", "", "")
 	fs.StringVar(&f.model, "model", "", "")
 	fs.StringVar(&f.apiKey, "api-key", "", "")
-	fs.StringSliceVar(&f.models, "models", nil, "")
+	fs.StringVar(&f.models, "models", "", "")
 	fs.StringVar(&f.thinking, "thinking", "", "")
 	fs.StringVarP(&f.tools, "tools", "t", "", "")
 	fs.StringVar(&f.excludeTools, "exclude-tools", "", "")
@@ -163,8 +164,10 @@ func (f *flags) check() error {
 	if f.thinking != "" && !llm.ThinkingLevel(f.thinking).Valid() {
 		return fmt.Errorf("--thinking must be one of %s, not %q", joinLevels(), f.thinking)
 	}
-	if f.set["name"] && strings.TrimSpace(f.name) == "" {
-		return errors.New("--name requires a non-empty value")
+	for name, value := range map[string]string{"name": f.name, "session": f.session, "fork": f.fork} {
+		if f.set[name] && strings.TrimSpace(value) == "" {
+			return fmt.Errorf("--%s requires a non-empty value", name)
+		}
 	}
 	if f.set["session-id"] {
 		if err := session.ValidateID(f.sessionID); err != nil {

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 
 	"github.com/isotope-agent/isotope/internal/engine"
@@ -36,7 +35,10 @@ func (h *headless) Post(ev event.Event) {
 	h.note(ev)
 	h.next.Post(ev)
 	if _, ok := ev.(event.AgentSettled); ok {
-		h.settled <- struct{}{} // its reader waits for exactly one a prompt
+		select {
+		case h.settled <- struct{}{}:
+		default: // nobody waits any more
+		}
 	}
 }
 
@@ -56,11 +58,11 @@ func (h *headless) note(ev event.Event) {
 // run sends the prompts and waits for each to settle. The error is that of a prompt
 // that was refused, or of ctx.
 func (h *headless) run(ctx context.Context, eng *engine.Engine, list []engine.Input) error {
+	type outcome struct {
+		disposition engine.Disposition
+		err         error
+	}
 	for _, in := range list {
-		type outcome struct {
-			disposition engine.Disposition
-			err         error
-		}
 		accepted := make(chan outcome, 1)
 		eng.Submit(in, func(d engine.Disposition, err error) { accepted <- outcome{d, err} })
 		select {
@@ -95,8 +97,39 @@ func (h *headless) verdict() error {
 		return nil
 	case h.last.StopReason == llm.StopLength:
 		return errCutOff
+	case h.last.Failed() && h.last.ErrorMessage == "":
+		return errors.New("the request ended with " + string(h.last.StopReason))
 	case h.last.Failed():
-		return fmt.Errorf("%s", h.last.ErrorMessage)
+		return errors.New(string(h.last.ErrorMessage))
 	}
 	return nil
+}
+
+// errReaderGone is the cause of a run that ends because nobody reads its output.
+var errReaderGone = errors.New("the reader of the output is gone")
+
+// prompt reads the prompts and runs them. A refused prompt and a missing one are told
+// on stderr. failed reports whether the program did not do what it was asked for.
+func (a *app) prompt(ctx context.Context, eng *engine.Engine, h *headless, first engine.Input, broken <-chan struct{}, ready func()) (failed bool) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() {
+		select {
+		case <-broken:
+			cancel(errReaderGone)
+		case <-ctx.Done():
+		}
+	}()
+	list, err := a.prompts(ctx, first)
+	if err == nil {
+		ready()
+		err = h.run(ctx, eng, list)
+	}
+	if err != nil {
+		if ctx.Err() == nil {
+			a.note("Error: " + err.Error())
+		}
+		return true
+	}
+	return h.verdict() != nil
 }

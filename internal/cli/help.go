@@ -21,22 +21,24 @@ Model:
 
 Session:
   -c, --continue           continue the newest session of this folder
-  --session PATH|ID        continue that session
+  --session PATH|ID        continue that session; a path that is not there is made
+  --fork PATH|ID           continue a copy of that session in this folder
   --session-id ID          use that id, create the session if it is not there
   --session-dir DIR        where sessions are kept
   --no-session             keep nothing on disk
+  --read-only              open the session to look only
   -n, --name NAME          display name of the session
 
 Tools and prompt:
   -t, --tools LIST         the tools to use, or +name,-name changes to the default
-  -xt, --exclude-tools LIST, -nt, --no-tools, -nbt, --no-builtin-tools
+  -xt, --exclude-tools LIST; -nt, --no-tools; -nbt, --no-builtin-tools
   --system-prompt TEXT|FILE, --append-system-prompt TEXT|FILE
   -nc, --no-context-files  leave AGENTS.md and the like out
   --skill PATH, -ns; --prompt-template PATH, -np; -e FILE, -ne; --no-themes
 
 Trust:
   -a, --approve            use the project's own settings and resources
-  -na, --no-approve        leave them out (the default without a terminal)
+  -na, --no-approve        leave them out, and say nothing about it
 
 Other:
   --dialect NAME           isotope, atomic or pi; also ISOTOPE_DIALECT or the program's name

@@ -16,19 +16,19 @@ import (
 	"github.com/isotope-agent/isotope/internal/picture"
 )
 
+// Texts about what comes in.
 const (
-	stdinHintAfter = 2 * time.Second  // with an argument and a silent stdin: say so
-	stdinGiveUp    = 30 * time.Second // and go on without it
-
-	textStdinHint = "waiting for standard input to end; close it (</dev/null) if nothing is to come"
-	textNoPrompt  = "no prompt: give one as an argument or on standard input (see --help)"
+	textStdinHint   = "Waiting for standard input to end; close it (</dev/null) if nothing is to come."
+	textStdinSilent = "standard input stayed silent; going on without it"
+	textNoPrompt    = "no prompt: give one as an argument or on standard input (see --help)"
 )
 
 // prompts builds what a JSON or print run sends, in order: the first prompt holds
 // piped input, the @files in first, and the first argument; each further argument is
 // one of its own.
-func prompts(ctx context.Context, args []string, first engine.Input, stdin io.Reader, hint func(string)) ([]engine.Input, error) {
-	piped, err := readStdin(ctx, stdin, len(args) > 0, hint)
+func (a *app) prompts(ctx context.Context, first engine.Input) ([]engine.Input, error) {
+	args := a.flags.args
+	piped, err := a.readStdin(ctx, len(args) > 0)
 	if err != nil {
 		return nil, err
 	}
@@ -43,18 +43,19 @@ func prompts(ctx context.Context, args []string, first engine.Input, stdin io.Re
 		return nil, errors.New(textNoPrompt)
 	}
 	list := []engine.Input{first}
-	for _, a := range args {
-		list = append(list, engine.Input{Kind: engine.InputPrompt, Text: a})
+	for _, text := range args {
+		list = append(list, engine.Input{Kind: engine.InputPrompt, Text: text})
 	}
 	return list, nil
 }
 
 // readStdin reads piped input to its end. With an argument at hand it does not wait
 // for ever for a pipe that nobody writes to or closes.
-func readStdin(ctx context.Context, stdin io.Reader, haveArgument bool, hint func(string)) (string, error) {
-	if stdin == nil || isTerminal(stdin) {
+func (a *app) readStdin(ctx context.Context, haveArgument bool) (string, error) {
+	if a.std.in == nil || a.std.inTerm {
 		return "", nil
 	}
+	stdin := a.std.in
 	type outcome struct {
 		text string
 		err  error
@@ -77,7 +78,7 @@ func readStdin(ctx context.Context, stdin io.Reader, haveArgument bool, hint fun
 	}()
 	var soon, late <-chan time.Time
 	if haveArgument {
-		soon, late = time.After(stdinHintAfter), time.After(stdinGiveUp)
+		soon, late = time.After(a.limits.hint), time.After(a.limits.giveUp)
 	}
 	for {
 		select {
@@ -85,9 +86,9 @@ func readStdin(ctx context.Context, stdin io.Reader, haveArgument bool, hint fun
 			first, soon, late = nil, nil, nil
 		case <-soon:
 			soon = nil
-			hint(textStdinHint)
+			a.note(textStdinHint)
 		case <-late:
-			hint("standard input stayed silent; going on without it")
+			a.warn(textStdinSilent)
 			return "", nil
 		case o := <-done:
 			if o.err != nil {
@@ -101,15 +102,14 @@ func readStdin(ctx context.Context, stdin io.Reader, haveArgument bool, hint fun
 }
 
 // attachFiles turns @file arguments into text and pictures; empty files are skipped.
-func attachFiles(names []string, cwd string) (engine.Input, error) {
+func (a *app) attachFiles() (engine.Input, error) {
 	in := engine.Input{Kind: engine.InputPrompt}
-	for _, name := range names {
-		path := name
-		if home, err := os.UserHomeDir(); err == nil && (path == "~" || strings.HasPrefix(path, "~/")) {
-			path = home + path[1:]
+	for _, path := range a.flags.files {
+		if path == "~" || strings.HasPrefix(path, "~/") {
+			path = a.home + path[1:]
 		}
 		if !filepath.IsAbs(path) {
-			path = filepath.Join(cwd, path)
+			path = filepath.Join(a.started, path)
 		}
 		data, err := os.ReadFile(path)
 		if errors.Is(err, os.ErrNotExist) {
@@ -123,10 +123,10 @@ func attachFiles(names []string, cwd string) (engine.Input, error) {
 		}
 		if mime := picture.Sniff(data); mime != "" {
 			in.Images = append(in.Images, llm.NewImage(base64.StdEncoding.EncodeToString(data), mime))
-			in.Text += fmt.Sprintf("<file name=%q></file>\n", path)
+			in.Text += fmt.Sprintf("<file name=\"%s\"></file>\n", path)
 			continue
 		}
-		in.Text += fmt.Sprintf("<file name=%q>\n%s\n</file>\n", path, data)
+		in.Text += fmt.Sprintf("<file name=\"%s\">\n%s\n</file>\n", path, data)
 	}
 	return in, nil
 }

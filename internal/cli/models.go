@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -12,7 +11,8 @@ import (
 )
 
 // listModels prints the available models that match the search as a table.
-func (a *app) listModels(stdout io.Writer) int {
+func (a *app) listModels() int {
+	stdout := a.std.out
 	search := strings.ToLower(strings.TrimSpace(a.flags.listModels))
 	var found []*llm.Model
 	for _, m := range a.models.Available() {
@@ -20,40 +20,35 @@ func (a *app) listModels(stdout io.Writer) int {
 			found = append(found, m)
 		}
 	}
-	for _, d := range a.models.Diagnostics() {
-		a.warn(d.Message)
+	for _, fault := range a.fileFaults() {
+		a.warn(fault)
 	}
 	if len(found) == 0 {
 		if search != "" {
-			fmt.Fprintf(stdout, "No models matching %q\n", search)
-		} else {
-			fmt.Fprintln(stdout, model.NoModels)
+			return written(fmt.Fprintf(stdout, "No models matching %q\n", search))
 		}
-		return exitOK
+		return written(fmt.Fprintln(stdout, model.NoModels))
 	}
 	w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "provider\tmodel\tcontext\tmax-out\tthinking\timages")
 	for _, m := range found {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", m.Provider, m.ID, tokens(m.ContextWindow), tokens(m.MaxTokens), yesNo(m.Reasoning), yesNo(m.AcceptsImages()))
 	}
-	if err := w.Flush(); err != nil {
-		return exitClientGone
-	}
-	return exitOK
+	return written(0, w.Flush())
 }
 
 // tokens shortens a number of tokens: 200K, 1M.
 func tokens(n int64) string {
 	switch {
-	case n >= 1_000_000 && n%1_000_000 == 0:
-		return strconv.FormatInt(n/1_000_000, 10) + "M"
 	case n >= 1_000_000:
-		return strconv.FormatFloat(float64(n)/1e6, 'f', 1, 64) + "M"
+		return short(float64(n)/1e6) + "M"
 	case n >= 1000:
-		return strconv.FormatFloat(float64(n)/1000, 'f', -1, 64) + "K"
+		return short(float64(n)/1e3) + "K"
 	}
 	return strconv.FormatInt(n, 10)
 }
+
+func short(f float64) string { return strings.TrimSuffix(strconv.FormatFloat(f, 'f', 1, 64), ".0") }
 
 func yesNo(b bool) string {
 	if b {

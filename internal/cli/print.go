@@ -16,17 +16,19 @@ import (
 // stderr. On a terminal text streams as it comes; into a pipe goes only the last
 // answer, whole, so that scripts get what they asked for and nothing else.
 type printer struct {
-	mu     sync.Mutex
 	out    io.Writer
-	status *status // nil when stderr is no terminal
-	live   bool    // stdout is a terminal
-	open   bool    // a streamed line is unfinished
-	final  string
-	err    error
+	status *status       // nil when stderr is no terminal
+	live   bool          // stdout is a terminal
+	gone   chan struct{} // closed when stdout cannot be written any more
+
+	mu    sync.Mutex
+	open  bool // a streamed line is unfinished
+	final string
+	err   error
 }
 
 func newPrinter(out io.Writer, live bool, status *status) *printer {
-	return &printer{out: out, live: live, status: status}
+	return &printer{out: out, live: live, status: status, gone: make(chan struct{})}
 }
 
 // Emit implements engine.Output.
@@ -39,59 +41,78 @@ func (p *printer) Post(ev event.Event) {
 	switch ev := ev.(type) {
 	case event.MessageUpdate:
 		if d, ok := ev.Update.(event.Delta); ok && d.Type == event.TypeTextDelta && p.live {
-			p.status.clear()
-			p.write(d.Delta)
+			p.status.hide() // the line is the answer's now
+			p.write(string(d.Delta))
 		}
 	case event.MessageEnd:
 		if m, ok := ev.Message.(*llm.AssistantMessage); ok {
 			p.answer(m)
 		}
 	case event.AgentStart:
-		p.status.start("thinking")
+		p.status.show("thinking")
 	case event.ToolExecutionStart:
 		p.status.line(toolLine(ev.ToolName, ev.Args))
-		p.status.start(ev.ToolName)
+		p.status.show(ev.ToolName)
 	case event.ToolExecutionEnd:
-		p.status.start("thinking")
+		p.status.show("thinking")
+	case event.CompactionStart:
+		p.status.show("compacting")
+	case event.CompactionEnd:
+		p.status.show("thinking")
 	case event.AutoRetryStart:
 		p.status.line(fmt.Sprintf("retrying in %s: %s", time.Duration(ev.DelayMs)*time.Millisecond, ev.ErrorMessage))
 	case event.AgentSettled:
-		p.status.stop()
+		p.status.hide()
 	}
 }
 
-// answer ends a streamed answer, or keeps the text of one for the end.
+// answer ends a streamed answer, or keeps the text of one for the end. What was said
+// before a tool call is not the answer, nor is what an error cut off.
 func (p *printer) answer(m *llm.AssistantMessage) {
-	text := m.Content.PlainText("\n")
-	if p.live {
+	switch {
+	case p.live:
 		if p.open {
 			p.write("\n")
-			p.open = false
 		}
-		return
-	}
-	if text != "" {
-		p.final = text
+	case m.Failed():
+		p.final = ""
+	default:
+		p.final = m.Content.PlainText("\n")
 	}
 }
 
-// finish writes the answer that was kept. The error is that of stdout.
-func (p *printer) finish() error {
+// finish ends the status line and, with whole, writes the answer that was kept.
+func (p *printer) finish(whole bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.status.stop()
-	if p.final != "" {
-		p.write(p.final + "\n")
-		p.final = ""
+	if whole && p.final != "" {
+		p.write(p.final)
+		if p.open {
+			p.write("\n")
+		}
 	}
-	return p.err
+}
+
+// isGone reports whether stdout could not be written.
+func (p *printer) isGone() bool {
+	select {
+	case <-p.gone:
+		return true
+	default:
+		return false
+	}
 }
 
 func (p *printer) write(s string) {
-	if _, err := io.WriteString(p.out, s); err != nil && p.err == nil {
-		p.err = err
+	if p.err != nil || s == "" {
+		return
 	}
-	p.open = len(s) > 0 && s[len(s)-1] != '\n'
+	if _, err := io.WriteString(p.out, s); err != nil {
+		p.err = err
+		close(p.gone)
+	}
+	p.open = s[len(s)-1] != '\n'
 }
 
 // toolLine shows a tool call in one line: its name and its first argument.

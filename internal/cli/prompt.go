@@ -1,25 +1,22 @@
 package cli
 
 import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
 	"github.com/isotope-agent/isotope/internal/prompt"
 	"github.com/isotope-agent/isotope/internal/settings"
 	"github.com/isotope-agent/isotope/internal/tool"
 )
 
-// projectDirs are the project's own directories, none without trust.
-func (a *app) projectDirs() []string {
-	if !a.flags.approve {
-		return nil
-	}
-	return a.dialect.ProjectDirs(a.cwd)
-}
-
 // newLibrary builds the skills and prompt templates. It reads nothing yet.
 func (a *app) newLibrary() *prompt.Library {
 	return prompt.NewLibrary(prompt.LibraryOptions{
-		AgentDirs: a.dirs, Home: a.home, ProjectDirs: a.projectDirs(), Cwd: a.cwd, Trusted: a.flags.approve,
+		AgentDirs: a.dirs, Home: a.home, ProjectDirs: a.projectDirs(), Cwd: a.cwd, Trusted: a.trusted,
 		Skills: listed(a.settings.Resources(settings.Skills)), Templates: listed(a.settings.Resources(settings.Prompts)),
-		SkillPaths: a.flags.skills, TemplatePaths: a.flags.promptTemplates,
+		SkillPaths: a.fromStart(a.flags.skills), TemplatePaths: a.fromStart(a.flags.promptTemplates),
 		NoSkills: a.flags.noSkills, NoTemplates: a.flags.noTemplates,
 		NoSkillCommands: !a.settings.EnableSkillCommands(),
 	})
@@ -35,15 +32,44 @@ func listed(resources []settings.Resource) []prompt.Listed {
 
 // promptOptions reads what the system prompt is made from.
 func (a *app) promptOptions(tools *tool.Set) prompt.Options {
-	texts := prompt.Sources{
+	sources := prompt.Sources{
 		AgentDirs: a.dirs, ProjectDirs: a.projectDirs(), Cwd: a.cwd,
-		System: a.flags.systemPrompt, Append: a.flags.appendSystemPrompt, NoContext: a.flags.noContextFiles,
-	}.Load()
-	for _, w := range texts.Warnings {
+		System: a.textOrPath(a.flags.systemPrompt), NoContext: a.flags.noContextFiles,
+	}
+	for _, text := range a.flags.appendSystemPrompt {
+		sources.Append = append(sources.Append, a.textOrPath(text))
+	}
+	texts := sources.Load()
+	for _, w := range slices.Concat(texts.Warnings, a.library.Diagnostics()) {
 		a.warn(w)
 	}
 	return prompt.Options{
 		Program: a.dialect.Name, Custom: texts.Custom, Append: texts.Append, Tools: tools.All(),
 		Context: texts.Context, Skills: a.library.Skills(), Cwd: a.cwd,
 	}
+}
+
+// fromStart makes paths of the command line absolute: a resumed session may work in
+// another folder than the one the program was started in.
+func (a *app) fromStart(paths []string) []string {
+	out := slices.Clone(paths)
+	for i, p := range out {
+		if !filepath.IsAbs(p) && !strings.HasPrefix(p, "~") {
+			out[i] = filepath.Join(a.started, p)
+		}
+	}
+	return out
+}
+
+// textOrPath makes a text of the command line that names a file absolute, see
+// fromStart. Other texts stay as they are.
+func (a *app) textOrPath(text string) string {
+	if text == "" || filepath.IsAbs(text) || strings.ContainsAny(text, "\n\x00") {
+		return text
+	}
+	path := filepath.Join(a.started, text)
+	if st, err := os.Stat(path); err != nil || !st.Mode().IsRegular() {
+		return text
+	}
+	return path
 }

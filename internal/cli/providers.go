@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -17,18 +18,17 @@ import (
 // providers makes the client for each wire protocol when it is first asked for.
 type providers struct {
 	client func() *wire.Client
-	cwd    string
-	record string // file for --record; "" for none
+	cwd    string // where relative paths of scripts start
 
-	mu    sync.Mutex
-	made  map[string]llm.Provider
-	tape  *os.File
-	fault error
+	mu   sync.Mutex
+	made map[string]llm.Provider
+	file *os.File
+	tape *record.Script // what --record writes; nil for nothing
 }
 
 func newProviders(a *app) *providers {
 	return &providers{
-		cwd: a.cwd, record: a.flags.record, made: map[string]llm.Provider{},
+		cwd: a.started, made: map[string]llm.Provider{},
 		client: sync.OnceValue(func() *wire.Client {
 			idle := a.settings.HTTPIdleTimeout()
 			if idle == 0 {
@@ -63,23 +63,35 @@ func (p *providers) get(api string) (llm.Provider, error) {
 	default:
 		return nil, fmt.Errorf("the protocol %q is not available yet: choose a model of another provider", api)
 	}
-	if p.record != "" {
-		if err := p.openTape(); err != nil {
-			return nil, err
-		}
-		made = record.New(made, p.tape)
+	if p.tape != nil {
+		made = p.tape.Record(made)
 	}
 	p.made[api] = made
 	return made, nil
 }
 
-// openTape makes the file of --record; what a model sends may be private.
-func (p *providers) openTape() error {
-	if p.tape == nil && p.fault == nil {
-		p.tape, p.fault = os.OpenFile(p.record, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+// record makes the file of --record, to which all providers write from now on; what a
+// model sends may be private. "" does nothing.
+func (p *providers) record(path string) error {
+	if path == "" {
+		return nil
 	}
-	if p.fault != nil {
-		return fmt.Errorf("opening the file of --record: %w", p.fault)
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("opening the file of --record: %w", err)
 	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.file, p.tape = f, record.NewScript(f)
 	return nil
+}
+
+// close completes the recording.
+func (p *providers) close() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.tape == nil {
+		return nil
+	}
+	return errors.Join(p.tape.Close(), p.file.Close())
 }

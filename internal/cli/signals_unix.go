@@ -9,9 +9,13 @@ import (
 )
 
 // endSignals are the signals that end the program in order. A second one ends it at
-// once.
+// once. A program that was started to survive its terminal (nohup) does.
 func endSignals() []os.Signal {
-	return []os.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT}
+	list := []os.Signal{syscall.SIGTERM, syscall.SIGINT}
+	if !signal.Ignored(syscall.SIGHUP) {
+		list = append(list, syscall.SIGHUP)
+	}
+	return list
 }
 
 // watchPipe keeps a closed stdout from killing the process: the write then fails and
@@ -24,5 +28,5 @@ func signalCode(s os.Signal) int {
 	if n, ok := s.(syscall.Signal); ok {
 		return 128 + int(n)
 	}
-	return 1
+	return exitFailed
 }

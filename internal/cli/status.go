@@ -7,70 +7,85 @@ import (
 	"time"
 )
 
-// status is the spinner line on stderr. A nil *status shows nothing.
+const spinnerPause = 120 * time.Millisecond
+
+// status is the spinner line on a terminal: what goes on, and for how long. A nil
+// *status shows nothing. Its goroutine runs from the first show to stop.
 type status struct {
 	w     io.Writer
 	color bool
+	now   func() time.Time
+	pause time.Duration // between two frames
 
 	mu    sync.Mutex
-	text  string
+	text  string // "" while it is hidden
 	since time.Time
-	tick  *time.Ticker
+	frame int
+	drawn bool // the spinner is on the screen
 	quit  chan struct{}
 	gone  chan struct{}
-	shown bool
 }
 
-const spinnerPause = 120 * time.Millisecond
+func newStatus(w io.Writer, color bool) *status {
+	return &status{w: w, color: color, now: time.Now, pause: spinnerPause}
+}
 
-func newStatus(w io.Writer, color bool) *status { return &status{w: w, color: color} }
-
-// start shows text with a spinner and the time that passes.
-func (s *status) start(text string) {
+// show shows text with a spinner and the time since the first show.
+func (s *status) show(text string) {
 	if s == nil {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.text = text
-	if s.tick != nil {
-		return
+	if s.quit == nil {
+		s.since = s.now()
+		s.quit, s.gone = make(chan struct{}), make(chan struct{})
+		go s.spin(s.quit, s.gone)
 	}
-	s.since = time.Now()
-	s.tick, s.quit, s.gone = time.NewTicker(spinnerPause), make(chan struct{}), make(chan struct{})
-	go s.spin(s.tick, s.quit, s.gone)
 }
 
-func (s *status) spin(tick *time.Ticker, quit, gone chan struct{}) {
+func (s *status) spin(quit, gone chan struct{}) {
 	defer close(gone)
-	frames := []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")
-	for i := 0; ; i++ {
+	tick := time.NewTicker(s.pause)
+	defer tick.Stop()
+	for {
 		select {
 		case <-quit:
 			return
 		case <-tick.C:
-			s.mu.Lock()
-			fmt.Fprintf(s.w, "\r\x1b[K%c %s %s", frames[i%len(frames)], s.text, time.Since(s.since).Round(time.Second))
-			s.shown = true
-			s.mu.Unlock()
+			s.draw()
 		}
 	}
 }
 
-// clear takes the spinner off the screen until it shows itself again.
-func (s *status) clear() {
+func (s *status) draw() {
+	frames := []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.text == "" {
+		return
+	}
+	fmt.Fprintf(s.w, "\r\x1b[K%c %s %s", frames[s.frame%len(frames)], s.text, s.now().Sub(s.since).Round(time.Second))
+	s.frame++
+	s.drawn = true
+}
+
+// hide takes the spinner off the screen until the next show.
+func (s *status) hide() {
 	if s == nil {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.text = ""
 	s.wipe()
 }
 
 func (s *status) wipe() {
-	if s.shown {
-		io.WriteString(s.w, "\r\x1b[K")
-		s.shown = false
+	if s.drawn {
+		_, _ = io.WriteString(s.w, "\r\x1b[K")
+		s.drawn = false
 	}
 }
 
@@ -79,13 +94,18 @@ func (s *status) line(text string) {
 	if s == nil {
 		return
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.wipe()
 	if s.color {
 		text = "\x1b[2m" + text + "\x1b[0m"
 	}
-	fmt.Fprintln(s.w, text)
+	_, _ = s.Write([]byte(text + "\n"))
+}
+
+// Write writes to the terminal in place of the spinner, which comes back by itself.
+func (s *status) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.wipe()
+	return s.w.Write(b)
 }
 
 // stop takes the spinner away for good and waits for its goroutine.
@@ -93,15 +113,14 @@ func (s *status) stop() {
 	if s == nil {
 		return
 	}
+	s.hide()
 	s.mu.Lock()
-	tick, quit, gone := s.tick, s.quit, s.gone
-	s.tick = nil
-	s.wipe()
+	quit, gone := s.quit, s.gone
+	s.quit = nil
 	s.mu.Unlock()
-	if tick != nil {
-		tick.Stop()
+	if quit != nil {
 		close(quit)
 		<-gone
-		s.clear()
+		s.hide()
 	}
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,6 +15,8 @@ import (
 	"github.com/isotope-agent/isotope/internal/tool/builtin"
 )
 
+const textUnknownTool = "there is no tool %q: it is left out"
+
 // toolbox builds the active tools of a session, as flags and settings say.
 type toolbox struct {
 	app   *app
@@ -21,38 +24,52 @@ type toolbox struct {
 	names []string
 }
 
-func newToolbox(a *app) *toolbox {
-	return &toolbox{app: a, files: &tool.Queue{}, names: activeTools(a.flags, a.settings)}
+// newToolbox also returns the names that were asked for and are not there.
+func newToolbox(a *app) (b *toolbox, unknown []string) {
+	b = &toolbox{app: a, files: &tool.Queue{}}
+	b.names, unknown = activeTools(a.flags, a.settings)
+	return b, unknown
 }
 
-// activeTools returns the names of the active built-in tools: --tools is a list of
-// its own, or changes (+name, -name) to the default; --exclude-tools takes away.
-func activeTools(f *flags, s *settings.Settings) []string {
-	if f.noTools {
-		return nil
-	}
-	var all, def []string
+// activeTools returns the names of the active built-in tools, in the order in which
+// models see them, and those of --tools that are none. --tools is a list of its own,
+// or changes (+name, -name) to the default; it wins over --no-tools. --exclude-tools
+// takes away. Both may have patterns (*).
+func activeTools(f *flags, s *settings.Settings) (active, unknown []string) {
+	var all, chosen []string
 	for _, b := range builtin.Names() {
 		all = append(all, b.Name)
 		if b.Default {
-			def = append(def, b.Name)
+			chosen = append(chosen, b.Name)
 		}
 	}
-	active := s.DefaultTools(def)
-	if f.noBuiltinTools {
-		active = nil
+	if chosen = s.DefaultTools(chosen); f.noTools || f.noBuiltinTools {
+		chosen = nil
 	}
-	if list := splitNames(f.tools); f.set["tools"] {
+	if f.set["tools"] {
+		list := splitNames(f.tools)
 		if len(list) > 0 && strings.ContainsAny(list[0][:1], "+-") {
-			active = settings.ApplyToolChanges(active, list)
+			chosen = settings.ApplyToolChanges(chosen, list)
 		} else {
-			active = list
+			chosen = list
 		}
+		for _, name := range list {
+			if name = strings.TrimLeft(name, "+-"); !slices.ContainsFunc(all, func(t string) bool { return named(name, t) }) {
+				unknown = append(unknown, name)
+			}
+		}
+	}
+	has := func(list []string, tool string) bool {
+		return slices.ContainsFunc(list, func(pattern string) bool { return named(pattern, tool) })
 	}
 	excluded := splitNames(f.excludeTools)
-	return slices.DeleteFunc(slices.Clone(all), func(name string) bool {
-		return !slices.Contains(active, name) || slices.Contains(excluded, name)
-	})
+	return slices.DeleteFunc(all, func(name string) bool { return !has(chosen, name) || has(excluded, name) }), unknown
+}
+
+// named reports whether a name or pattern means a tool.
+func named(pattern, tool string) bool {
+	ok, err := path.Match(pattern, tool)
+	return ok && err == nil || pattern == tool
 }
 
 func splitNames(list string) []string {
@@ -67,8 +84,8 @@ func splitNames(list string) []string {
 
 // build makes the tools for a session.
 func (b *toolbox) build(env engine.ToolEnv) *tool.Set {
-	images := func() bool { return !b.app.settings.Images().AutoResize }
-	cfg := builtin.Config{Cwd: b.app.cwd, Home: b.app.home, Files: b.files, Model: env.Model, KeepImageSize: images}
+	keepSize := func() bool { return !b.app.settings.Images().AutoResize }
+	cfg := builtin.Config{Cwd: b.app.cwd, Home: b.app.home, Files: b.files, Model: env.Model, KeepImageSize: keepSize}
 	var tools []tool.Tool
 	for _, name := range b.names {
 		switch name {
