@@ -111,7 +111,7 @@ var owners = map[string][]string{
 	"github.com/google/uuid":             {"session", "engine", "proc", "cli"},
 	"go.yaml.in/yaml":                    {"frontmatter"},
 	"golang.org/x/image":                 {"picture"},
-	"golang.org/x/sys":                   {"proc", "atomicfile", "fslock", "session", "cli"},
+	"golang.org/x/sys":                   {"proc", "atomicfile", "fslock", "session", "compact", "cli"},
 	"golang.org/x/sync":                  {"*"},
 	"golang.org/x/term":                  {"cli"},
 	"golang.org/x/text":                  {"textdiff", "tool/builtin"},

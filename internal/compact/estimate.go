@@ -1,11 +1,7 @@
-// Package compact owns how large a context is and, later, how it is made smaller:
-// two strategies behind one small interface.
-//
-// It must not know clients, files or settings. Its functions are pure and may be
-// called concurrently.
 package compact
 
 import (
+	"math"
 	"unicode/utf16"
 
 	"github.com/isotope-agent/isotope/internal/llm"
@@ -18,27 +14,47 @@ const (
 
 // ContextTokens estimates the tokens of a context: what the last trustworthy answer
 // reported, plus an estimate of what came after it; without one, an estimate of all
-// (atomic-facts.md 6.3).
+// (atomic-facts.md 6.3). An answer that is older than a message before it, such as
+// the text of a compaction, does not describe what is before it and is not trusted.
 func ContextTokens(msgs []llm.Message) int64 {
 	at, used := lastUsage(msgs)
-	total := used
-	for _, m := range msgs[at+1:] {
-		total += MessageTokens(m)
-	}
-	return total
+	return used + messagesTokens(msgs[at+1:])
 }
 
 // lastUsage returns the index of the last answer whose usage can be trusted, and its
 // context tokens; -1 and 0 when there is none.
 func lastUsage(msgs []llm.Message) (int, int64) {
-	for i := len(msgs) - 1; i >= 0; i-- {
-		if m, ok := msgs[i].(*llm.AssistantMessage); ok && !m.Failed() {
-			if n := UsageTokens(m.Usage, m.API); n > 0 {
-				return i, n
+	at, used, newest := -1, int64(0), int64(math.MinInt64)
+	for i, m := range msgs {
+		ms := timestamp(m)
+		if a, ok := m.(*llm.AssistantMessage); ok && ms >= newest && !a.Failed() {
+			if n := UsageTokens(a.Usage, a.API); n > 0 {
+				at, used = i, n
 			}
 		}
+		newest = max(newest, ms)
 	}
-	return -1, 0
+	return at, used
+}
+
+func timestamp(m llm.Message) int64 {
+	switch m := m.(type) {
+	case *llm.UserMessage:
+		return m.Timestamp
+	case *llm.AssistantMessage:
+		return m.Timestamp
+	case *llm.ToolResultMessage:
+		return m.Timestamp
+	case *llm.CustomMessage:
+		return m.Timestamp
+	case *llm.BashExecutionMessage:
+		return m.Timestamp
+	case *llm.BranchSummaryMessage:
+		return m.Timestamp
+	case *llm.CompactionSummaryMessage:
+		return m.Timestamp
+	}
+	return math.MinInt64
 }
 
 // UsageTokens returns the size of the context after a call with usage u: prompt and
@@ -79,7 +95,22 @@ func MessageTokens(m llm.Message) int64 {
 	case *llm.CompactionSummaryMessage:
 		chars = Chars(m.Summary)
 	}
-	return int64((chars + charsPerToken - 1) / charsPerToken)
+	return charTokens(chars)
+}
+
+// charTokens is a quarter of n, rounded up.
+func charTokens(n int) int64 { return int64((n + charsPerToken - 1) / charsPerToken) }
+
+// textTokens estimates the tokens of a text.
+func textTokens(s string) int64 { return charTokens(Chars(s)) }
+
+// messagesTokens is the sum of the messages' estimates.
+func messagesTokens(msgs []llm.Message) int64 {
+	var n int64
+	for _, m := range msgs {
+		n += MessageTokens(m)
+	}
+	return n
 }
 
 func contentChars(c llm.Content) int {
@@ -97,6 +128,20 @@ func contentChars(c llm.Content) int {
 		}
 	}
 	return n
+}
+
+// cutChars returns the longest beginning of s of at most n UTF-16 code units that
+// halves no character.
+func cutChars(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for i, r := range s {
+		if n -= max(1, utf16.RuneLen(r)); n < 0 {
+			return s[:i]
+		}
+	}
+	return s
 }
 
 // Chars returns the length of s in UTF-16 code units.
