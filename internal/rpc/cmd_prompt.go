@@ -36,6 +36,9 @@ func submit(s *server, r *request, kind, behavior engine.InputKind) error {
 	if err := attach(r, &in); err != nil {
 		return err
 	}
+	if in.Text == "" && len(in.Images) == 0 {
+		return engine.ErrNothingToSend
+	}
 	s.cfg.Engine.Submit(in, func(d engine.Disposition, err error) {
 		if err != nil {
 			r.fail(err)

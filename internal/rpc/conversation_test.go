@@ -260,6 +260,9 @@ func (b *testbed) section(name string) string {
 func (b *testbed) compare(name, got string) {
 	b.t.Helper()
 	got = strings.ReplaceAll(got, string(jsonx.String(b.work)[1:len(jsonx.String(b.work))-1]), "$WORK")
+	if got != "" && !strings.HasSuffix(got, "\n") {
+		got += "\n" // as the archive has it
+	}
 	want := b.section(name)
 	if *update {
 		b.rewrite(name, got)
