@@ -10,7 +10,13 @@ import (
 const (
 	APIOpenAICompletions = "openai-completions"
 	APIOpenAIResponses   = "openai-responses"
+	APIAzureResponses    = "azure-openai-responses"
+	APICodexResponses    = "openai-codex-responses"
 	APIAnthropicMessages = "anthropic-messages"
+	APIBedrockConverse   = "bedrock-converse-stream"
+	APIGoogleGenerative  = "google-generative-ai"
+	APIGoogleVertex      = "google-vertex"
+	APIMistral           = "mistral-conversations"
 	APIScripted          = "scripted"
 )
 
