@@ -44,11 +44,12 @@ func TestSyntaxError(t *testing.T) {
 	tests := []struct{ in, want string }{
 		{``, "Unexpected end of JSON input"},
 		{"  \t", "Unexpected end of JSON input"},
-		{`{"a":1`, "Unexpected end of JSON input"},
-		{`{"a":"b`, "Unterminated string in JSON at position 7"},
-		{`{not json`, `Unexpected token 'n', "{not json" is not valid JSON`},
-		{"\"a\tb\"", "Bad control character in string literal in JSON at position 2"},
-		{`{} x`, "Unexpected non-whitespace character after JSON at position 3"},
+		{`{"a":1`, "Expected ',' or '}' after property value in JSON at position 6 (line 1 column 7)"},
+		{`{"a":"b`, "Unterminated string in JSON at position 7 (line 1 column 8)"},
+		{`{not json`, "Expected property name or '}' in JSON at position 1 (line 1 column 2)"},
+		{"\"a\tb\"", "Bad control character in string literal in JSON at position 2 (line 1 column 3)"},
+		{`{} x`, "Unexpected non-whitespace character after JSON at position 3 (line 1 column 4)"},
+		{`nope`, `Unexpected token 'o', "nope" is not valid JSON`},
 		{`{"a":1}`, ""},
 		{`  null `, ""},
 	}

@@ -208,19 +208,19 @@ func (bl *building) settle() {
 	case *Thinking:
 		block.Thinking = string(bl.text)
 	case *ToolCall:
-		block.Arguments, block.InvalidArguments = arguments(bl.text)
+		block.Arguments, block.ArgumentsError = arguments(bl.text)
 	}
 }
 
 // arguments returns the text of a call's arguments as a JSON object; no text is {}.
-// Text that is no object comes back as {} and as it was.
-func arguments(text []byte) (obj jsonx.Raw, invalid string) {
+// Text that is no object comes back as {} with what is wrong with it.
+func arguments(text []byte) (obj jsonx.Raw, fault string) {
 	if len(text) == 0 {
 		return jsonx.Raw("{}"), ""
 	}
 	obj, err := jsonx.Compact(text)
 	if err != nil || len(obj) == 0 || obj[0] != '{' {
-		return jsonx.Raw("{}"), string(text)
+		return jsonx.Raw("{}"), ArgumentsFault(string(text))
 	}
 	return obj, ""
 }

@@ -85,11 +85,8 @@ func TestBuilderArguments(t *testing.T) {
 			Event{Kind: EventToolCallEnd},
 		).Finish(nil, 0)
 		c := m.Content[0].(*ToolCall)
-		if string(c.Arguments) != want[0] || c.InvalidArguments != want[1] {
-			t.Errorf("%q: %s, %q; want %q", in, c.Arguments, c.InvalidArguments, want)
-		}
-		if s := encode(t, m); want[1] != "" && strings.Contains(s, "invalidArguments") {
-			t.Errorf("%q: the raw text is encoded: %s", in, s)
+		if string(c.Arguments) != want[0] || (c.ArgumentsError != "") != (want[1] != "") || want[1] != "" && c.SentArguments() != want[1] {
+			t.Errorf("%q: %s, %q; want %q", in, c.Arguments, c.ArgumentsError, want)
 		}
 	}
 }

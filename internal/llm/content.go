@@ -2,6 +2,7 @@ package llm
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/isotope-agent/isotope/internal/jsonx"
 )
@@ -29,8 +30,8 @@ type Thinking struct {
 }
 
 // ToolCall asks for one tool. Arguments is always a JSON object; when the model
-// sent text that is none, Arguments is {} and InvalidArguments holds that text
-// (never on the wire, never in a file).
+// sent text that is none, Arguments is {} and ArgumentsError says what is wrong and
+// what was sent (ArgumentsFault).
 type ToolCall struct {
 	Type             toolCallType `json:"type"`
 	ID               string       `json:"id"`
@@ -38,7 +39,7 @@ type ToolCall struct {
 	Arguments        jsonx.Raw    `json:"arguments"`
 	ThoughtSignature string       `json:"thoughtSignature,omitzero"`
 	Namespace        string       `json:"namespace,omitzero"`
-	InvalidArguments string       `json:"-"`
+	ArgumentsError   string       `json:"argumentsError,omitzero"`
 }
 
 // Image is a picture: Data is base64 without line breaks.
@@ -172,4 +173,28 @@ func (c Content) ToolCalls() []*ToolCall {
 		}
 	}
 	return calls
+}
+
+// Texts of arguments that are no JSON object (pi-facts.md section 2).
+const (
+	textNotAnObject = "Tool arguments must be a JSON object"
+	textReceived    = "\n\nReceived arguments:\n"
+)
+
+// ArgumentsFault says what is wrong with arguments as a model sent them, and quotes
+// them.
+func ArgumentsFault(sent string) string {
+	fault := jsonx.Fault(sent)
+	if fault == "" {
+		fault = textNotAnObject
+	}
+	return fault + textReceived + sent
+}
+
+// SentArguments returns the arguments as the model sent them.
+func (c *ToolCall) SentArguments() string {
+	if _, sent, ok := strings.Cut(c.ArgumentsError, textReceived); ok {
+		return sent
+	}
+	return string(c.Arguments)
 }

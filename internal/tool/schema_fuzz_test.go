@@ -130,7 +130,7 @@ func FuzzJSONFault(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		if fault := jsonFault(s); (fault == "") != jsonx.Valid([]byte(s)) {
+		if fault := jsonx.Fault(s); (fault == "") != jsonx.Valid([]byte(s)) {
 			t.Errorf("%q: fault %q, valid %v", s, fault, jsonx.Valid([]byte(s)))
 		}
 	})

@@ -11,9 +11,8 @@ import (
 
 // The texts of calls that cannot run; the model sees them (pi-facts.md section 2).
 const (
-	textInvalidArguments = "Invalid arguments for tool \"%s\": %s\n\nReceived arguments:\n%s"
+	textInvalidArguments = "Invalid arguments for tool \"%s\": %s"
 	textValidationFailed = "Validation failed for tool \"%s\":\n%s\n\nReceived arguments:\n%s"
-	textNotAnObject      = "Tool arguments must be a JSON object"
 	textBadSchema        = "Tool \"%s\" has no usable schema: %v"
 )
 
@@ -23,12 +22,8 @@ const (
 //
 // Compiled schemas are kept by their text. Prepare may be called concurrently.
 func Prepare(spec llm.ToolSpec, call *llm.ToolCall) (jsonx.Raw, error) {
-	if call.InvalidArguments != "" {
-		reason := jsonFault(call.InvalidArguments)
-		if reason == "" {
-			reason = textNotAnObject
-		}
-		return nil, fmt.Errorf(textInvalidArguments, spec.Name, reason, call.InvalidArguments)
+	if call.ArgumentsError != "" {
+		return nil, fmt.Errorf(textInvalidArguments, spec.Name, call.ArgumentsError)
 	}
 	raw := call.Arguments
 	if len(bytes.TrimSpace(raw)) == 0 {
@@ -40,7 +35,7 @@ func Prepare(spec llm.ToolSpec, call *llm.ToolCall) (jsonx.Raw, error) {
 	}
 	v, err := parseValue(raw)
 	if err != nil {
-		return nil, fmt.Errorf(textInvalidArguments, spec.Name, jsonFault(string(raw)), raw)
+		return nil, fmt.Errorf(textInvalidArguments, spec.Name, llm.ArgumentsFault(string(raw)))
 	}
 	c := checker{extra: 4 * len(raw)}
 	if c.fits(v, s) {

@@ -121,9 +121,9 @@ func TestPrepareTexts(t *testing.T) {
 		want string
 	}{
 		{"validation", llm.ToolCall{Arguments: jsonx.Raw(`{"cmd":"x","n":[1,{"a":{}}]}`)}, "Validation failed for tool \"bash\":\n  - command: missing\n\nReceived arguments:\n{\n  \"cmd\": \"x\",\n  \"n\": [\n    1,\n    {\n      \"a\": {}\n    }\n  ]\n}"},
-		{"cut off", llm.ToolCall{Arguments: jsonx.Raw(`{}`), InvalidArguments: `{"command": "echo unterminated`}, "Invalid arguments for tool \"bash\": Unterminated string in JSON at position 30 (line 1 column 31)\n\nReceived arguments:\n{\"command\": \"echo unterminated"},
-		{"no JSON", llm.ToolCall{Arguments: jsonx.Raw(`{}`), InvalidArguments: `not json`}, "Invalid arguments for tool \"bash\": Unexpected token 'o', \"not json\" is not valid JSON\n\nReceived arguments:\nnot json"},
-		{"no object", llm.ToolCall{Arguments: jsonx.Raw(`{}`), InvalidArguments: `null`}, "Invalid arguments for tool \"bash\": Tool arguments must be a JSON object\n\nReceived arguments:\nnull"},
+		{"cut off", llm.ToolCall{Arguments: jsonx.Raw(`{}`), ArgumentsError: llm.ArgumentsFault(`{"command": "echo unterminated`)}, "Invalid arguments for tool \"bash\": Unterminated string in JSON at position 30 (line 1 column 31)\n\nReceived arguments:\n{\"command\": \"echo unterminated"},
+		{"no JSON", llm.ToolCall{Arguments: jsonx.Raw(`{}`), ArgumentsError: llm.ArgumentsFault(`not json`)}, "Invalid arguments for tool \"bash\": Unexpected token 'o', \"not json\" is not valid JSON\n\nReceived arguments:\nnot json"},
+		{"no object", llm.ToolCall{Arguments: jsonx.Raw(`{}`), ArgumentsError: llm.ArgumentsFault(`null`)}, "Invalid arguments for tool \"bash\": Tool arguments must be a JSON object\n\nReceived arguments:\nnull"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := Prepare(spec, &tt.call)
@@ -198,11 +198,11 @@ func TestJSONFault(t *testing.T) {
 		`{"é":"\x"}`: `Bad escaped character in JSON at position 7 (line 1 column 8)`,
 		`{"a":[true,false,null,-1.5e3,"\u00e9\n"]} `: ``,
 	} {
-		if got := jsonFault(text); got != want {
+		if got := jsonx.Fault(text); got != want {
 			t.Errorf("%q:\n got %s\nwant %s", text, got, want)
 		}
 	}
-	if got := jsonFault(strings.Repeat("[", 1<<20)); got == "" {
+	if got := jsonx.Fault(strings.Repeat("[", 1<<20)); got == "" {
 		t.Error("deep nesting accepted")
 	}
 }

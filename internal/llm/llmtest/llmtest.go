@@ -194,11 +194,11 @@ func (r Result) Outcome() Outcome {
 		o.ErrorKind = r.Err.Kind
 	}
 	for _, c := range m.Content.ToolCalls() {
-		if c.InvalidArguments != "" {
+		if c.ArgumentsError != "" {
 			if o.InvalidArguments == nil {
 				o.InvalidArguments = map[string]string{}
 			}
-			o.InvalidArguments[c.ID] = c.InvalidArguments
+			o.InvalidArguments[c.ID] = c.SentArguments()
 		}
 	}
 	return o

@@ -1,4 +1,4 @@
-package tool
+package jsonx
 
 import (
 	"fmt"
@@ -7,10 +7,10 @@ import (
 	"unicode/utf8"
 )
 
-// jsonFault says what is wrong with text as JSON, in the words of JavaScript's
-// JSON.parse, which models and clients know; "" when nothing is.
-func jsonFault(text string) string {
-	s := &jsonScanner{text: text}
+// Fault says what is wrong with text as JSON, in the words of JavaScript's JSON.parse,
+// which models and clients know; "" when it is exactly one value.
+func Fault(text string) string {
+	s := &faultScanner{text: text}
 	s.value()
 	if s.fault == "" {
 		if s.space(); s.pos < len(text) {
@@ -20,15 +20,15 @@ func jsonFault(text string) string {
 	return s.fault
 }
 
-// jsonScanner walks over JSON text until its first fault.
-type jsonScanner struct {
+// faultScanner walks over JSON text until its first fault.
+type faultScanner struct {
 	text  string
 	pos   int
 	deep  int
 	fault string
 }
 
-func (s *jsonScanner) failAt(pos int, what string) bool {
+func (s *faultScanner) failAt(pos int, what string) bool {
 	line, column := 1, 1
 	if i := strings.LastIndexByte(s.text[:pos], '\n'); i >= 0 {
 		line += strings.Count(s.text[:pos], "\n")
@@ -44,7 +44,7 @@ func (s *jsonScanner) failAt(pos int, what string) bool {
 }
 
 // unexpected reports the token at pos, with up to ten characters around it.
-func (s *jsonScanner) unexpected() bool {
+func (s *faultScanner) unexpected() bool {
 	const around, whole = 10, 20
 	if s.pos >= len(s.text) {
 		s.fault = "Unexpected end of JSON input"
@@ -69,20 +69,20 @@ func (s *jsonScanner) unexpected() bool {
 	return false
 }
 
-func (s *jsonScanner) peek() byte {
+func (s *faultScanner) peek() byte {
 	if s.pos < len(s.text) {
 		return s.text[s.pos]
 	}
 	return 0
 }
 
-func (s *jsonScanner) space() {
+func (s *faultScanner) space() {
 	for s.pos < len(s.text) && strings.IndexByte(" \t\r\n", s.text[s.pos]) >= 0 {
 		s.pos++
 	}
 }
 
-func (s *jsonScanner) value() bool {
+func (s *faultScanner) value() bool {
 	const maxDepth = 10000
 	if s.deep++; s.deep > maxDepth {
 		s.fault = "JSON is nested too deeply"
@@ -109,7 +109,7 @@ func (s *jsonScanner) value() bool {
 	return s.unexpected()
 }
 
-func (s *jsonScanner) word(w string) bool {
+func (s *faultScanner) word(w string) bool {
 	for i := range len(w) {
 		if s.peek() != w[i] {
 			return s.unexpected()
@@ -119,7 +119,7 @@ func (s *jsonScanner) word(w string) bool {
 	return true
 }
 
-func (s *jsonScanner) object() bool {
+func (s *faultScanner) object() bool {
 	s.pos++
 	s.space()
 	if s.peek() == '}' {
@@ -155,7 +155,7 @@ func (s *jsonScanner) object() bool {
 	}
 }
 
-func (s *jsonScanner) array() bool {
+func (s *faultScanner) array() bool {
 	s.pos++
 	s.space()
 	if s.peek() == ']' {
@@ -179,7 +179,7 @@ func (s *jsonScanner) array() bool {
 	}
 }
 
-func (s *jsonScanner) str() bool {
+func (s *faultScanner) str() bool {
 	for s.pos++; s.pos < len(s.text); s.pos++ {
 		switch c := s.text[s.pos]; {
 		case c == '"':
@@ -197,7 +197,7 @@ func (s *jsonScanner) str() bool {
 }
 
 // escape steps onto the last character of an escape sequence.
-func (s *jsonScanner) escape() bool {
+func (s *faultScanner) escape() bool {
 	s.pos++
 	switch c := s.peek(); {
 	case s.pos >= len(s.text):
@@ -216,7 +216,7 @@ func (s *jsonScanner) escape() bool {
 	return true
 }
 
-func (s *jsonScanner) digits() bool {
+func (s *faultScanner) digits() bool {
 	start := s.pos
 	for c := s.peek(); c >= '0' && c <= '9'; c = s.peek() {
 		s.pos++
@@ -224,7 +224,7 @@ func (s *jsonScanner) digits() bool {
 	return s.pos > start
 }
 
-func (s *jsonScanner) number() bool {
+func (s *faultScanner) number() bool {
 	if s.peek() == '-' {
 		s.pos++
 	}
