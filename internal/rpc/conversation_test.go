@@ -79,7 +79,9 @@ func converse(t *testing.T, archive *txtar.Archive, file, work string) {
 	bed := newTestbed(t, archive, work)
 	talk := bed.talk()
 	talk.play(bed.section("stdin"))
-	bed.compare("stdout", bed.arrange(talk.end()))
+	out := talk.end()
+	checkStream(t, out)
+	bed.compare("stdout", bed.arrange(out))
 	for i, store := range bed.stores {
 		name := "session.jsonl"
 		if i > 0 {
@@ -123,6 +125,7 @@ type talk struct {
 	out    *transcript
 	feed   *io.PipeWriter
 	served chan error
+	ended  bool
 }
 
 // talk starts a server and connects a client to it.
@@ -133,7 +136,7 @@ func (b *testbed) talk() *talk {
 	ctx := b.t.Context()
 	go func() { c.served <- rpc.Serve(ctx, in, c.server.config()) }()
 	b.t.Cleanup(func() {
-		if b.t.Failed() { // leave no goroutine behind that hides what went wrong
+		if !c.ended { // leave no goroutine behind that hides what went wrong
 			feed.Close()
 			c.server.stop(b.t)
 		}
@@ -144,6 +147,7 @@ func (b *testbed) talk() *talk {
 // end closes stdin, waits for the end of the server and returns all that it wrote.
 func (c *talk) end() string {
 	c.t.Helper()
+	c.ended = true
 	c.feed.Close()
 	if err := <-c.served; err != nil {
 		c.t.Errorf("Serve: %v", err)

@@ -2,8 +2,10 @@ package rpc_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"path/filepath"
 	"strings"
@@ -43,9 +45,13 @@ type testbed struct {
 	work    string // the agent directory's parent; "proj" is the working folder
 	dialect dialect.Dialect
 	hooks   engine.Hooks
-	tools   []tool.Tool // beside the built-in ones
-	memory  bool
-	scope   []string // --models
+	// requests sees what the provider is asked; nil for nobody.
+	requests func(*llm.Request)
+	tools    []tool.Tool // beside the built-in ones
+	memory   bool
+	// noSessions: no new session can be made.
+	noSessions bool
+	scope      []string // --models
 	// responsesApart: see arrange.
 	responsesApart bool
 	// brief: events and entries are compared in a short form.
@@ -170,7 +176,7 @@ func (b *testbed) start(stdout io.Writer) *testServer {
 	files := &tool.Queue{}
 	srv.eng = engine.New(engine.Config{
 		Output: srv.out, Hooks: b.hooks, Models: models, Keys: keys, Settings: set,
-		Provider: func(string) (llm.Provider, error) { return provider, nil },
+		Provider: func(string) (llm.Provider, error) { return watched{provider, b.requests}, nil },
 		Choose: func(had session.Selection) model.Initial {
 			start := model.Start{
 				HasMessages: had.HasMessages, SessionThinking: had.Thinking,
@@ -203,6 +209,9 @@ func (b *testbed) start(stdout io.Writer) *testServer {
 
 // newStore makes the session of new_session.
 func (b *testbed) newStore(parent string) (*session.Store, error) {
+	if b.noSessions {
+		return nil, errors.New("no sessions today")
+	}
 	store, err := session.Create(b.sessionConfig(parent))
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -299,4 +308,17 @@ func fakeShell(ctx context.Context, c proc.Cmd, out func(proc.Chunk)) (proc.Exit
 		}
 	}
 	return proc.Exit{Exited: true, After: time.Since(start)}, nil
+}
+
+// watched is a provider whose requests somebody sees.
+type watched struct {
+	llm.Provider
+	requests func(*llm.Request)
+}
+
+func (w watched) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Event, error] {
+	if w.requests != nil {
+		w.requests(req)
+	}
+	return w.Provider.Stream(ctx, req)
 }
