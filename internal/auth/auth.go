@@ -39,11 +39,13 @@ const (
 const scripted = "scripted"
 
 // Credential is what a request is authenticated with. APIKey may be empty when
-// Headers or Env carry what is needed.
+// Headers or Env carry what is needed, or when the provider finds the rest itself
+// (Google's and Amazon's own credentials).
 type Credential struct {
 	APIKey  string
 	Headers map[string]string // to add to the request
 	Env     map[string]string // variables that the stored credential brings along
+	BaseURL string            // replaces the model's when not empty: the login's own server
 	Source  Source
 	Label   string // the variable's name for SourceEnvironment
 }
@@ -57,8 +59,15 @@ type Options struct {
 	// Config returns what models.json says about a provider's requests, unresolved:
 	// model.Registry.RequestConfig. Nil: nothing.
 	Config func(provider, model string) (apiKey string, headers map[string]string, authHeader bool)
-	// Refresh renews an expired login and stores it, under the lock of File. Nil: an
-	// expired login is an error. It is called for one provider by one caller at a time.
+	// Known reports whether there is a provider of that name (model.Registry.Known); nil:
+	// those with a variable or a login of their own.
+	Known func(provider string) bool
+	// Flow configures the built-in logins, Flows replaces them when not nil.
+	Flow  FlowOptions
+	Flows []Flow
+	// Refresh renews an expired login and stores it, under the lock of File; nil: the
+	// provider's flow does. It is called for one provider by one caller at a time, and its
+	// context outlives the caller's.
 	Refresh func(ctx context.Context, provider string, login Login) (Login, error)
 	// Program is the word for this program in advice; "isotope" when empty.
 	Program string
@@ -74,9 +83,15 @@ type Keys struct {
 	values *values
 	store  store
 
-	mu         sync.Mutex
-	runtime    map[string]string
-	refreshing map[string]chan struct{} // providers whose login is being renewed
+	flows func() []Flow
+	work  sync.WaitGroup // renewals; see Wait
+
+	mu       sync.Mutex
+	runtime  map[string]string
+	renewals map[string]*renewal // by provider, those that are under way
+	unsaved  map[string]unsaved  // by provider
+	logins   []*activeLogin
+	troubles []string
 }
 
 // New returns Keys. It reads nothing yet.
@@ -96,7 +111,15 @@ func New(opt Options) *Keys {
 	if opt.Now == nil {
 		opt.Now = time.Now
 	}
-	k := &Keys{opt: opt, values: &values{run: opt.Run}, runtime: map[string]string{}, refreshing: map[string]chan struct{}{}}
+	k := &Keys{opt: opt, values: &values{run: opt.Run}, runtime: map[string]string{}, renewals: map[string]*renewal{}, unsaved: map[string]unsaved{}}
+	k.flows = sync.OnceValue(func() []Flow {
+		if opt.Flows != nil {
+			return opt.Flows
+		}
+		o := opt.Flow
+		o.Program, o.Now = first(o.Program, opt.Program), opt.Now
+		return Flows(o)
+	})
 	k.store.read = os.ReadFile
 	for _, path := range opt.Files {
 		k.store.layers = append(k.store.layers, &layer{path: path})
@@ -137,7 +160,7 @@ func (k *Keys) Status(provider string) (source Source, label string, configured 
 	if k.runtimeKey(provider) != "" {
 		return SourceRuntime, "", true
 	}
-	if e, _, ok := k.store.entry(provider); ok && e.usable(k.lookup(e.Env)) {
+	if e, _, ok := k.store.entry(provider); ok && e.usable(provider, k.lookup(e.Env)) {
 		return SourceStored, "", true
 	}
 	if apiKey, _, _ := k.opt.Config(provider, ""); apiKey != "" {
@@ -146,8 +169,11 @@ func (k *Keys) Status(provider string) (source Source, label string, configured 
 		}
 		return SourceModelsKey, "", len(missingVariables(apiKey, k.opt.Env)) == 0
 	}
-	if name, _, ok := k.fromEnv(provider); ok {
+	if name, _, ok := fromEnv(provider, k.opt.Env); ok {
 		return SourceEnvironment, name, true
+	}
+	if label, ok := ambient(provider, k.opt.Env); ok {
+		return SourceEnvironment, label, true
 	}
 	return "", "", false
 }
@@ -178,7 +204,7 @@ func (k *Keys) Model(ctx context.Context, m *llm.Model) (Credential, error) {
 	}
 	if authHeader {
 		if c.APIKey == "" {
-			return Credential{}, &Error{m.Provider, fmt.Sprintf(errAuthHeader, m.Provider)}
+			return Credential{}, &Error{Provider: m.Provider, Message: fmt.Sprintf(errAuthHeader, m.Provider)}
 		}
 		all["Authorization"] = "Bearer " + c.APIKey
 	}
@@ -199,31 +225,42 @@ func (k *Keys) provider(ctx context.Context, provider string) (Credential, error
 	if key := k.runtimeKey(provider); key != "" {
 		return Credential{APIKey: key, Source: SourceRuntime}, nil
 	}
-	if e, file, ok := k.store.entry(provider); ok {
+	e, file, ok := k.store.entry(provider)
+	if ok {
 		c, found, err := k.stored(ctx, provider, e, file)
 		if found || err != nil {
 			return c, err
 		}
 	}
 	if apiKey, _, _ := k.opt.Config(provider, ""); apiKey != "" {
-		return k.configured(ctx, provider, apiKey)
+		c, err := k.configured(ctx, provider, apiKey)
+		c.Env = e.Env
+		return c, err
 	}
-	if name, value, ok := k.fromEnv(provider); ok {
-		return envCredential(name, value), nil
+	if name, value, ok := fromEnv(provider, k.opt.Env); ok {
+		c := envCredential(name, value)
+		c.Env = e.Env // an entry of an account's id alone
+		return c, nil
 	}
-	return Credential{}, &Error{provider, k.MissingKey(provider)}
+	if label, ok := ambient(provider, k.opt.Env); ok {
+		return Credential{Env: e.Env, Source: SourceEnvironment, Label: label}, nil
+	}
+	return Credential{}, &Error{Provider: provider, Message: k.MissingKey(provider)}
 }
 
 // stored returns the credential of an entry of auth.json; found is false for an entry
 // that has no key of its own.
 func (k *Keys) stored(ctx context.Context, provider string, e entry, file string) (c Credential, found bool, err error) {
-	c = Credential{Env: e.Env, Source: SourceStored}
-	switch {
-	case e.Type == typeOAuth:
-		login, err := k.fresh(ctx, provider, e.login(file))
-		c.APIKey = login.Access
+	if e.Type == typeOAuth {
+		login, err := k.fresh(ctx, provider, k.current(provider, e, file))
+		c = Credential{APIKey: login.Access, Env: e.Env, Source: SourceStored}
+		if flow, ok := k.flow(provider).(addressed); ok && err == nil {
+			c.BaseURL = flow.baseURL(login)
+		}
 		return c, true, err
-	case e.Key != "":
+	}
+	c = Credential{Env: e.Env, Source: SourceStored}
+	if e.Key != "" {
 		key, err := k.values.resolve(ctx, e.Key, k.lookup(e.Env))
 		if err != nil {
 			return Credential{}, true, valueError(provider, "API key", err)
@@ -231,11 +268,14 @@ func (k *Keys) stored(ctx context.Context, provider string, e entry, file string
 		c.APIKey = key
 		return c, true, nil
 	}
-	for _, name := range envKeys(provider) { // an entry of variables alone
-		if value := e.Env[name]; value != "" {
-			c.APIKey = value
-			return c, true, nil
-		}
+	// an entry of variables alone
+	if name, value, ok := fromEnv(provider, lookupIn(e.Env)); ok {
+		own := envCredential(name, value)
+		c.APIKey, c.Headers = own.APIKey, own.Headers
+		return c, true, nil
+	}
+	if _, ok := ambient(provider, k.lookup(e.Env)); ok && len(e.Env) > 0 {
+		return c, true, nil
 	}
 	return Credential{}, false, nil
 }
@@ -246,56 +286,13 @@ func (k *Keys) configured(ctx context.Context, provider, apiKey string) (Credent
 		source = SourceModelsCmd
 	}
 	if missing := missingVariables(apiKey, k.opt.Env); len(missing) > 0 {
-		return Credential{}, &Error{provider, k.MissingKey(provider)}
+		return Credential{}, &Error{Provider: provider, Message: k.MissingKey(provider)}
 	}
 	key, err := k.values.resolve(ctx, apiKey, k.opt.Env)
 	if err != nil {
 		return Credential{}, valueError(provider, "API key", err)
 	}
 	return Credential{APIKey: key, Source: source}, nil
-}
-
-// fresh returns the login, renewed when it has expired. One caller renews, the others
-// of the same provider wait for it and look again.
-func (k *Keys) fresh(ctx context.Context, provider string, login Login) (Login, error) {
-	for {
-		if login.Access != "" && !login.expired(k.opt.Now()) {
-			return login, nil
-		}
-		expired := &Error{provider, fmt.Sprintf(errLogin, provider, k.opt.Program, provider)}
-		if k.opt.Refresh == nil {
-			return Login{}, expired
-		}
-		k.mu.Lock()
-		wait, busy := k.refreshing[provider]
-		if !busy {
-			k.refreshing[provider] = make(chan struct{})
-		}
-		k.mu.Unlock()
-		if busy {
-			select {
-			case <-wait:
-			case <-ctx.Done():
-				return Login{}, context.Cause(ctx)
-			}
-			if e, file, ok := k.store.entry(provider); ok && e.Type == typeOAuth {
-				login = e.login(file)
-			}
-			continue
-		}
-		renewed, err := k.opt.Refresh(ctx, provider, login)
-		k.mu.Lock()
-		close(k.refreshing[provider])
-		delete(k.refreshing, provider)
-		k.mu.Unlock()
-		if ctx.Err() != nil {
-			return Login{}, context.Cause(ctx)
-		}
-		if err != nil || renewed.Access == "" {
-			return Login{}, expired
-		}
-		return renewed, nil
-	}
 }
 
 // lookup finds variables in a credential's own environment first.
@@ -311,5 +308,38 @@ func (k *Keys) lookup(own map[string]string) func(string) (string, bool) {
 	}
 }
 
-// Diagnostics returns what is wrong with the auth.json files.
-func (k *Keys) Diagnostics() []string { return k.store.diagnostics() }
+// lookupIn finds variables in a map alone.
+func lookupIn(own map[string]string) func(string) (string, bool) {
+	return func(name string) (string, bool) { v, ok := own[name]; return v, ok }
+}
+
+// Diagnostics returns what is wrong with the auth.json files, and which renewed logins
+// could not be stored.
+func (k *Keys) Diagnostics() []string {
+	out := k.store.diagnostics()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return append(out, k.troubles...)
+}
+
+// Wait returns when no renewal of a login is under way, or with the error of ctx when it
+// ends first. A program calls it before it ends: a renewal may have used up the stored
+// token, and what it brings is not stored yet.
+func (k *Keys) Wait(ctx context.Context) error {
+	for {
+		k.mu.Lock()
+		var next *renewal
+		for _, next = range k.renewals {
+			break
+		}
+		k.mu.Unlock()
+		if next == nil {
+			return nil
+		}
+		select {
+		case <-next.done:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}

@@ -364,5 +364,13 @@ func TestRefreshIsSingleFlightByProvider(t *testing.T) {
 		if err := <-stalled; !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}
+		soon, stop := context.WithTimeout(t.Context(), time.Second)
+		defer stop()
+		if err := k.Wait(soon); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Wait for the stalled one: %v", err)
+		}
+		if err := k.Wait(t.Context()); err != nil { // it has a limit of its own
+			t.Error(err)
+		}
 	})
 }

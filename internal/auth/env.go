@@ -1,15 +1,82 @@
 package auth
 
-import "strings"
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
 
-// fromEnv returns the first variable of the provider that is set and not empty.
-func (k *Keys) fromEnv(provider string) (name, value string, ok bool) {
+// fromEnv returns the first variable of the provider that is set and not empty. One
+// half of Amazon's key pair is none.
+func fromEnv(provider string, env func(string) (string, bool)) (name, value string, ok bool) {
 	for _, name := range envKeys(provider) {
-		if v, ok := k.opt.Env(name); ok && v != "" {
-			return name, v, true
+		v, ok := env(name)
+		if !ok || v == "" {
+			continue
 		}
+		if other := pair(name); other != "" {
+			if second, _ := env(other); second == "" {
+				continue
+			}
+		}
+		return name, v, true
 	}
 	return "", "", false
+}
+
+func pair(name string) string {
+	switch name {
+	case "AWS_ACCESS_KEY_ID":
+		return "AWS_SECRET_ACCESS_KEY"
+	case "AWS_SECRET_ACCESS_KEY":
+		return "AWS_ACCESS_KEY_ID"
+	}
+	return ""
+}
+
+// ambient reports whether a cloud's own credentials are there, which the provider's
+// protocol finds and uses by itself, and what they are. It looks for files and reads none.
+func ambient(provider string, env func(string) (string, bool)) (label string, ok bool) {
+	get := func(name string) string { v, _ := env(name); return v }
+	switch provider {
+	case "google-vertex":
+		if get("GOOGLE_CLOUD_LOCATION") == "" {
+			return "", false
+		}
+		if path := get("GOOGLE_APPLICATION_CREDENTIALS"); path != "" {
+			return "GOOGLE_APPLICATION_CREDENTIALS", isFile(path)
+		}
+		return "gcloud application default credentials", isFile(gcloudFile(get))
+	case "amazon-bedrock":
+		if get("AWS_PROFILE") != "" {
+			return "AWS_PROFILE", true
+		}
+		for _, name := range []string{"AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI", "AWS_WEB_IDENTITY_TOKEN_FILE"} {
+			if get(name) != "" {
+				return name, true
+			}
+		}
+	}
+	return "", false
+}
+
+// gcloudFile is where gcloud keeps the default credentials.
+func gcloudFile(get func(string) string) string {
+	dir := get("CLOUDSDK_CONFIG")
+	switch {
+	case dir != "":
+	case runtime.GOOS == "windows":
+		dir = filepath.Join(get("APPDATA"), "gcloud")
+	default:
+		dir = filepath.Join(get("HOME"), ".config", "gcloud")
+	}
+	return filepath.Join(dir, "application_default_credentials.json")
+}
+
+func isFile(path string) bool {
+	st, err := os.Stat(path)
+	return err == nil && st.Mode().IsRegular()
 }
 
 // envCredential puts the value of a variable where the provider wants it.

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -30,8 +30,14 @@ const (
 	dirMode  = 0o700
 )
 
-// lockWait is how long a writer waits for other programs.
-const lockWait = 5 * time.Second
+// How long a writer waits for other programs, and when their lock counts as left behind.
+// The other programs hold the lock while they renew a login (up to 15 s), touch it every
+// 15 s and give up on one after 30 s.
+const (
+	lockWait  = 5 * time.Second  // for what a person can do again
+	lockLong  = 32 * time.Second // for what would be lost
+	lockStale = 30 * time.Second
+)
 
 // Texts about auth.json.
 const (
@@ -71,15 +77,20 @@ func (e entry) login(file string) Login {
 
 func (l Login) expired(now time.Time) bool { return !now.Before(l.Expires) }
 
-// usable reports whether the entry gives a key, without resolving it.
-func (e entry) usable(env func(string) (string, bool)) bool {
+// usable reports whether the entry gives the provider a key, without resolving it. env
+// looks into the entry's own variables first.
+func (e entry) usable(provider string, env func(string) (string, bool)) bool {
 	if e.Type == typeOAuth {
 		return e.Access != "" || e.Refresh != ""
 	}
 	if e.Key != "" {
 		return len(missingVariables(e.Key, env)) == 0
 	}
-	return len(e.Env) > 0
+	if _, _, ok := fromEnv(provider, lookupIn(e.Env)); ok {
+		return true
+	}
+	_, ok := ambient(provider, env)
+	return ok && len(e.Env) > 0
 }
 
 // store reads the layers. A file is read again when its time or size has changed, so
@@ -201,24 +212,18 @@ func parse(path string, data []byte) (map[string]entry, []string, error) {
 
 // SaveKey stores an API key for a provider in the first layer.
 func (k *Keys) SaveKey(ctx context.Context, provider, key string) error {
-	raw, err := jsonx.Marshal(struct {
-		Type string `json:"type"`
-		Key  string `json:"key"`
-	}{typeKey, key})
+	raw, err := jsonx.Marshal(keyEntry{Type: typeKey, Key: key})
 	if err != nil {
 		return err
 	}
-	if len(k.store.layers) == 0 {
-		return errors.New("no file for credentials")
-	}
-	return k.Save(ctx, k.store.layers[0].path, provider, raw)
+	return k.SaveNew(ctx, provider, raw)
 }
 
 // Save stores an entry of a provider in a file: a new one in the first layer, a
 // renewed login where it came from (Login.File). The rest of the file is kept.
 func (k *Keys) Save(ctx context.Context, file, provider string, raw jsonx.Raw) error {
 	defer k.store.forget()
-	return edit(ctx, file, true, func(src []byte) ([]byte, error) { return jsonc.Set(src, raw, provider) })
+	return edit(ctx, file, lockLong, true, func(src []byte) ([]byte, error) { return jsonc.Set(src, raw, provider) })
 }
 
 // Delete removes a provider's entry from every layer, and the runtime key.
@@ -227,31 +232,44 @@ func (k *Keys) Delete(ctx context.Context, provider string) error {
 	defer k.store.forget()
 	var errs []error
 	for _, l := range k.store.layers {
-		errs = append(errs, edit(ctx, l.path, false, func(src []byte) ([]byte, error) { return jsonc.Delete(src, provider) }))
+		errs = append(errs, edit(ctx, l.path, lockWait, false, func(src []byte) ([]byte, error) { return jsonc.Delete(src, provider) }))
 	}
 	return errors.Join(errs...)
 }
 
-// Stored returns the providers that have an entry in any layer, sorted.
-func (k *Keys) Stored() []string {
-	k.store.mu.Lock()
-	defer k.store.mu.Unlock()
-	var out []string
-	for _, l := range k.store.layers {
-		l.refresh(k.store.read)
-		for provider := range l.entries {
-			if !slices.Contains(out, provider) {
-				out = append(out, provider)
-			}
+// storedEntry is an entry with its place.
+type storedEntry struct {
+	entry
+	provider, file string
+}
+
+// all returns the entries of all layers, the strongest first, those of a layer sorted.
+func (s *store) all() []storedEntry {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []storedEntry
+	for _, l := range s.layers {
+		l.refresh(s.read)
+		for _, provider := range slices.Sorted(maps.Keys(l.entries)) {
+			out = append(out, storedEntry{l.entries[provider], provider, l.path})
 		}
 	}
-	slices.SortFunc(out, strings.Compare)
 	return out
+}
+
+// Stored returns the providers that have an entry in any layer, sorted.
+func (k *Keys) Stored() []string {
+	var out []string
+	for _, e := range k.store.all() {
+		out = append(out, e.provider)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // edit changes a file under its lock. A file that is not there is made only when
 // create says so; one that cannot be read is left alone.
-func edit(ctx context.Context, path string, create bool, change func([]byte) ([]byte, error)) error {
+func edit(ctx context.Context, path string, wait time.Duration, create bool, change func([]byte) ([]byte, error)) error {
 	if create {
 		if err := os.MkdirAll(filepath.Dir(path), dirMode); err != nil {
 			return fmt.Errorf("storing credentials: %w", err)
@@ -259,12 +277,26 @@ func edit(ctx context.Context, path string, create bool, change func([]byte) ([]
 	} else if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	lock, err := fslock.AcquireDir(ctx, path, fslock.DirOptions{Wait: lockWait})
+	lock, err := acquire(ctx, path, wait)
 	if err != nil {
-		return fmt.Errorf("locking %s: %w", path, err)
+		return err
 	}
 	err = editLocked(path, change)
 	return errors.Join(err, lock.Release())
+}
+
+// acquire takes the lock of a file, the one that the other programs take: that of the
+// file a link points to.
+func acquire(ctx context.Context, path string, wait time.Duration) (*fslock.DirLock, error) {
+	target := path
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		target = real
+	}
+	lock, err := fslock.AcquireDir(ctx, target, fslock.DirOptions{Wait: wait, Stale: lockStale})
+	if err != nil {
+		return nil, fmt.Errorf("locking %s: %w", path, err)
+	}
+	return lock, nil
 }
 
 func editLocked(path string, change func([]byte) ([]byte, error)) error {

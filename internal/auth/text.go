@@ -22,13 +22,19 @@ const (
 type Error struct {
 	Provider string
 	Message  string
+	// Cause says more to people who look for the reason; nil for nothing. It shows no
+	// secret.
+	Cause error
 }
 
 // Error returns the message.
 func (e *Error) Error() string { return e.Message }
 
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Cause }
+
 func valueError(provider, what string, err error) *Error {
-	return &Error{provider, fmt.Sprintf(errValue, what, provider, err)}
+	return &Error{Provider: provider, Message: fmt.Sprintf(errValue, what, provider, err)}
 }
 
 // MissingKey is the text for a provider without a key: it names the variable to set
