@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/isotope-agent/isotope/internal/jsonx"
 	"github.com/isotope-agent/isotope/internal/llm"
@@ -79,8 +80,11 @@ func (v *View) project() (*projection, error) {
 	}
 	r := v.reader()
 	defer r.close()
+	var err error
 	if at < 0 {
-		p.items = v.items(p.path)
+		if p.items, err = v.items(p.path, r); err != nil {
+			return nil, err
+		}
 		return p, v.applyEdits(p, r)
 	}
 	raw, err := r.line(&v.recs[p.boundary])
@@ -92,7 +96,9 @@ func (v *View) project() (*projection, error) {
 	var kept []item
 	for k, i := range p.path[:at] {
 		if v.recs[i].id == string(first) && len(first) > 0 {
-			kept = v.items(p.path[k:at])
+			if kept, err = v.items(p.path[k:at], r); err != nil {
+				return nil, err
+			}
 			break
 		}
 	}
@@ -102,13 +108,18 @@ func (v *View) project() (*projection, error) {
 	} else {
 		p.items = append(p.items, kept...)
 	}
-	p.items = append(p.items, v.items(p.path[at+1:])...)
+	rest, err := v.items(p.path[at+1:], r)
+	if err != nil {
+		return nil, err
+	}
+	p.items = append(p.items, rest...)
 	return p, v.applyEdits(p, r)
 }
 
 // items selects the entries that have a message in the context. An older compaction
-// within the kept entries has none: only the newest counts.
-func (v *View) items(path []int32) []item {
+// within the kept entries has none: only the newest counts. Nor has a failed attempt
+// that was tried again: what came next on the branch is another answer.
+func (v *View) items(path []int32, r *reader) ([]item, error) {
 	n := 0
 	for _, i := range path {
 		if v.recs[i].inContext() || v.recs[i].typ == typEdit {
@@ -116,12 +127,43 @@ func (v *View) items(path []int32) []item {
 		}
 	}
 	out := make([]item, 0, n)
+	last := int32(noParent) // the message before, when it is an answer
 	for _, i := range path {
-		if v.recs[i].inContext() || v.recs[i].typ == typEdit {
-			out = append(out, item{rec: i})
+		rec := &v.recs[i]
+		if !rec.inContext() {
+			if rec.typ == typEdit {
+				out = append(out, item{rec: i})
+			}
+			continue
+		}
+		if rec.role == roleAssistant && last != noParent {
+			failed, err := v.failed(last, r)
+			if err != nil {
+				return nil, err
+			}
+			if failed {
+				k := len(out) - 1
+				for out[k].rec != last { // only edits come after it
+					k--
+				}
+				out = slices.Delete(out, k, k+1)
+			}
+		}
+		out = append(out, item{rec: i})
+		if last = noParent; rec.role == roleAssistant {
+			last = i
 		}
 	}
-	return out
+	return out, nil
+}
+
+// failed reports whether an answer ended in an error.
+func (v *View) failed(i int32, r *reader) (bool, error) {
+	raw, err := r.line(&v.recs[i])
+	if err != nil {
+		return false, err
+	}
+	return string(text(member(member(raw, "message"), "stopReason"))) == string(llm.StopError), nil
 }
 
 func (rec *record) inContext() bool {
@@ -370,7 +412,8 @@ func (v *View) MessageCount() (int, error) {
 		// Only a few steps are worth it: a leaf of another branch never gets there.
 		for steps := 0; i != memo.leaf && i != noParent && steps < 256; steps++ {
 			rec := &v.recs[i]
-			if rec.typ == typCompaction || rec.typ == typEdit || rec.typ == typBranchSummary {
+			again := rec.role == roleAssistant && v.answered(rec.parent)
+			if rec.typ == typCompaction || rec.typ == typEdit || rec.typ == typBranchSummary || again {
 				i = noParent
 				break
 			}
@@ -390,6 +433,17 @@ func (v *View) MessageCount() (int, error) {
 	}
 	*memo = countMemo{ok: true, leaf: v.leaf, count: n}
 	return n, nil
+}
+
+// answered reports whether the message at or before entry i is an answer: one that
+// follows it may replace it.
+func (v *View) answered(i int32) bool {
+	for ; i != noParent; i = v.recs[i].parent {
+		if v.recs[i].inContext() {
+			return v.recs[i].role == roleAssistant
+		}
+	}
+	return false
 }
 
 func (v *View) countMessages() (int, error) {

@@ -298,3 +298,38 @@ func TestMessageCountAfterAppends(t *testing.T) {
 		shown(t, s.View()) // compares the count with the context
 	}
 }
+
+// A failed attempt that was tried again stays in the file and leaves the context: the
+// next message on the branch is another answer. One that nothing replaced stays.
+func TestContextLeavesOutRetriedAttempts(t *testing.T) {
+	s := mustCreate(t, testConfig(t.TempDir()))
+	answer := func(stop llm.StopReason, text string) {
+		t.Helper()
+		m := &llm.AssistantMessage{Content: llm.Content{llm.NewText(text)}, StopReason: stop}
+		if _, err := s.Append(Message{Message: m}); err != nil {
+			t.Fatal(err)
+		}
+		shown(t, s.View()) // keeps the count that later views continue
+	}
+	ask := func(text string) {
+		t.Helper()
+		if _, err := s.Append(Message{Message: &llm.UserMessage{Content: llm.Content{llm.NewText(text)}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ask("q1")
+	answer(llm.StopError, "failed 1")
+	wantShown(t, s, "user: q1", "assistant: failed 1")
+	answer(llm.StopError, "failed 2")
+	if _, err := s.Append(SessionInfo{Name: "between"}); err != nil {
+		t.Fatal(err)
+	}
+	answer(llm.StopEnd, "a1")
+	wantShown(t, s, "user: q1", "assistant: a1")
+	ask("q2")
+	answer(llm.StopError, "failed for good")
+	ask("q3")
+	answer(llm.StopAborted, "stopped")
+	answer(llm.StopEnd, "a3")
+	wantShown(t, s, "user: q1", "assistant: a1", "user: q2", "assistant: failed for good", "user: q3", "assistant: stopped", "assistant: a3")
+}
