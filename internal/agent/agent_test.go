@@ -397,3 +397,25 @@ func TestDuplicateToolCallIDsBothRun(t *testing.T) {
 		}
 	})
 }
+
+// Calls that an abort ends together are told in call order.
+func TestAbortTellsEndsInCallOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := &host{
+			tools:   tool.NewSet(fake{name: "slow", sleep: time.Hour}),
+			answers: [][]llm.Event{call(llm.StopToolUse, "slow", `{"n":1}`, "slow", `{"n":2}`, "slow", `{"n":3}`, "slow", `{"n":4}`)},
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, cancel)
+		h.run(ctx, agent.Config{}, "q")
+		var ends []string
+		for _, l := range h.log {
+			if id, ok := strings.CutPrefix(l, "tool_end "); ok {
+				ends = append(ends, id[:2])
+			}
+		}
+		if diff := cmp.Diff([]string{"c1", "c2", "c3", "c4"}, ends); diff != "" {
+			t.Errorf("ends (-want +got):\n%s", diff)
+		}
+	})
+}

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/isotope-agent/isotope/internal/event"
@@ -135,12 +136,20 @@ func (r *run) parallel(ctx context.Context, execs []*execution) {
 			done <- x
 		}()
 	}
-	for range execs {
-		x := <-done
-		if r.cfg.AfterTool != nil {
-			x.result = r.cfg.AfterTool(ctx, x.call, x.result)
+	for left := len(execs); left > 0; {
+		over := []*execution{<-done}
+		// An abort ends all that still run at once: they are told in call order.
+		for ctx.Err() != nil && len(over) < left {
+			over = append(over, <-done)
 		}
-		r.tellEnd(x)
+		left -= len(over)
+		slices.SortFunc(over, func(a, b *execution) int { return slices.Index(execs, a) - slices.Index(execs, b) })
+		for _, x := range over {
+			if r.cfg.AfterTool != nil {
+				x.result = r.cfg.AfterTool(ctx, x.call, x.result)
+			}
+			r.tellEnd(x)
+		}
 	}
 }
 

@@ -16,6 +16,16 @@ const textRetryCancelled = "Retry cancelled"
 type retryState struct {
 	enabled bool
 	cancel  func() // ends the current wait; nil when there is none
+	aborts  []func()
+}
+
+// over ends a wait and answers those who asked for its end.
+func (s *retryState) over() {
+	waiting := s.aborts
+	s.cancel, s.aborts = nil, nil
+	for _, done := range waiting {
+		done()
+	}
 }
 
 // retryPlan says whether and when a failed part is tried again.
@@ -94,11 +104,11 @@ func (e *Engine) awaitRetry(r *activeRun, p retryPlan) bool {
 	})
 	e.emit(r, event.AutoRetryStart{Attempt: p.attempt, MaxAttempts: p.max, DelayMs: p.delay.Milliseconds(), ErrorMessage: p.failed.ErrorMessage})
 	passed := wait(ctx, p.delay)
-	e.sync(func() { e.retry.cancel = nil })
 	if !passed {
 		r.attempt = 0
 		e.emit(r, event.AutoRetryEnd{Success: false, Attempt: p.attempt, FinalError: textRetryCancelled})
 	}
+	e.sync(e.retry.over)
 	return passed
 }
 
@@ -119,14 +129,21 @@ func (e *Engine) retryGaveUp(r *activeRun, m *llm.AssistantMessage) {
 	}
 }
 
-// AbortRetry ends the wait before a retry; the run then settles.
+// AbortRetry ends the wait before a retry; the run then settles. It replies when that
+// is told, at once when there is no wait.
 func (e *Engine) AbortRetry(reply func(struct{}, error)) {
-	ask(e, true, reply, func() (struct{}, error) {
-		if e.retry.cancel != nil {
-			e.retry.cancel()
+	ok := e.post(func() {
+		done := func() { reply(struct{}{}, nil) }
+		if e.retry.cancel == nil {
+			done()
+			return
 		}
-		return struct{}{}, nil
+		e.retry.aborts = append(e.retry.aborts, done)
+		e.retry.cancel()
 	})
+	if !ok {
+		reply(struct{}{}, ErrShutdown)
+	}
 }
 
 // SetAutoRetry switches retries on or off and writes it to the settings.
