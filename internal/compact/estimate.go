@@ -3,6 +3,7 @@ package compact
 import (
 	"math"
 	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/isotope-agent/isotope/internal/llm"
 )
@@ -147,8 +148,19 @@ func cutChars(s string, n int) string {
 // Chars returns the length of s in UTF-16 code units.
 func Chars(s string) int {
 	n := 0
-	for _, r := range s {
-		n += max(1, utf16.RuneLen(r))
+	if !utf8.ValidString(s) {
+		for _, r := range s {
+			n += max(1, utf16.RuneLen(r))
+		}
+		return n
+	}
+	for i := range len(s) {
+		switch b := s[i]; {
+		case b < 0x80 || b >= 0xC0 && b < 0xF0:
+			n++
+		case b >= 0xF0: // beyond what one unit holds
+			n += 2
+		}
 	}
 	return n
 }

@@ -31,6 +31,7 @@ const (
 	textProvider    = "Compaction provider failed"
 	textUnknown     = "Unknown error"
 	textEmpty       = "the summary is empty"
+	textTooLong     = "the conversation does not fit the context window of the model"
 	textIncomplete  = "generation hit the token cap and the summary is incomplete"
 	textCalledATool = "attempted to call a tool"
 )

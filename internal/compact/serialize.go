@@ -46,9 +46,6 @@ func summaryGrammar() grammar { return grammar{result: summaryResultChars} }
 func (g grammar) sections(msgs []llm.Message) []string {
 	var out []string
 	add := func(header, text string) {
-		if g.trim {
-			text = strings.TrimSuffix(text, "\n")
-		}
 		if text != "" {
 			out = append(out, header+text)
 		}
@@ -58,21 +55,24 @@ func (g grammar) sections(msgs []llm.Message) []string {
 		case *llm.UserMessage:
 			add(headerUser, g.content(m.Content))
 		case *llm.ToolResultMessage:
-			text := g.content(m.Content)
-			if g.trim {
-				text = strings.TrimSuffix(text, "\n")
-			}
-			add(headerResult, cutResult(text, g.result))
+			add(headerResult, cutResult(g.content(m.Content), g.result))
 		case *llm.AssistantMessage:
 			thinking, said, calls := answerParts(m.Content)
 			if g.thinking {
-				add(headerThinking, strings.Join(thinking, "\n"))
+				add(headerThinking, g.trimmed(strings.Join(thinking, "\n")))
 			}
-			add(headerAnswer, strings.Join(said, "\n"))
+			add(headerAnswer, g.trimmed(strings.Join(said, "\n")))
 			add(headerCalls, strings.Join(calls, "; "))
 		}
 	}
 	return out
+}
+
+func (g grammar) trimmed(s string) string {
+	if g.trim {
+		return strings.TrimSuffix(s, "\n")
+	}
+	return s
 }
 
 // text returns the transcript of messages.
@@ -101,7 +101,7 @@ func (g grammar) content(c llm.Content) string {
 			newline = true
 		}
 	}
-	return b.String()
+	return g.trimmed(b.String())
 }
 
 func answerParts(c llm.Content) (thinking, said, calls []string) {

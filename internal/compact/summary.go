@@ -43,14 +43,15 @@ func (Summary) Prepare(in *Input) (*Plan, error) {
 		tokensBefore: in.contextTokens(),
 		files:        touchedFiles(s.Boundary, append(append([]llm.Message{}, history...), prefix...)),
 	}
-	if text, summary := boundaryText(s.Boundary); s.Boundary != nil && s.Boundary.Verbatim {
-		j.before = text
-	} else {
-		j.previous = summary
+	text, summary := boundaryText(s.Boundary)
+	if s.Boundary != nil && s.Boundary.Verbatim {
+		j.before, summary = text, ""
 	}
+	// The lists of files are written anew; left where they are, they would pile up.
+	j.previous = strings.TrimSuffix(summary, touchedFiles(s.Boundary, nil).section())
 	return &Plan{
 		FirstKeptEntryID: new(j.firstKept), TokensBefore: j.tokensBefore, ToSummarize: history, TurnPrefix: prefix,
-		PreviousSummary: j.previous, Files: j.files, job: j,
+		PreviousSummary: summary, Files: j.files, job: j,
 	}, nil
 }
 

@@ -23,6 +23,8 @@ const (
 	answerRoom = 16384
 	// minRecordChars ends the attempts to make a record fit.
 	minRecordChars = 2000
+	// minPartChars is the least of a section that is worth keeping.
+	minPartChars = 500
 )
 
 // write asks for a summary of a record, which prompt puts into a request. A record
@@ -41,7 +43,7 @@ func (w *writer) write(ctx context.Context, sections []string, prompt func(recor
 		}
 		e := llm.AsError(err)
 		if e == nil {
-			e = &llm.Error{Kind: llm.ErrOverflow, Message: textOverflow}
+			e = &llm.Error{Kind: llm.ErrOverflow, Message: textTooLong}
 		}
 		size := Chars(record)
 		if e.Kind != llm.ErrOverflow || size <= minRecordChars {
@@ -97,30 +99,31 @@ func (w *writer) failed(c Category, text string) *Failure {
 }
 
 // fitRecord joins sections to a record of about limit UTF-16 code units. What does
-// not fit is left out from the front; the newest section stays, with its middle cut
-// out when it is too long by itself.
+// not fit is left out from the front; of the section where that begins, its beginning
+// and end stay when there is room for them. Something of the newest section stays
+// always.
 func fitRecord(sections []string, limit int) string {
-	from, size := len(sections), 0
+	from, room := len(sections), limit+len(sectionBreak)
 	for from > 0 {
 		n := Chars(sections[from-1]) + len(sectionBreak)
-		if size+n > limit+len(sectionBreak) {
+		if n > room {
 			break
 		}
-		size += n
+		room -= n
 		from--
 	}
 	if from == 0 {
 		return strings.Join(sections, sectionBreak)
 	}
-	if from == len(sections) {
+	record := sections[from:]
+	if from == len(sections) || room >= minPartChars {
 		from--
-		last := cutMiddle(sections[from], limit)
-		if from == 0 {
-			return last
-		}
-		return leftOut(from) + sectionBreak + last
+		record = append([]string{cutMiddle(sections[from], max(0, room-len(sectionBreak)))}, record...)
 	}
-	return leftOut(from) + sectionBreak + strings.Join(sections[from:], sectionBreak)
+	if from > 0 {
+		record = append([]string{leftOut(from)}, record...)
+	}
+	return strings.Join(record, sectionBreak)
 }
 
 func leftOut(n int) string {
