@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -294,6 +295,47 @@ func TestPromptAndEndOfInputAtOnce(t *testing.T) {
 	p.wantExit(0)
 	if strings.Count(all, `"id":"p"`) != 1 || strings.Count(all, `"type":"agent_settled"`) != 1 {
 		t.Errorf("want one answer and one agent_settled:\n%s", all)
+	}
+}
+
+// Field report 71: a session has one writer; a second program is told who that is.
+func TestSessionHasOneWriter(t *testing.T) {
+	home, dir := t.TempDir(), t.TempDir()
+	args := []string{"isotope", "--mode", "rpc", "--model", "scripted/demo", "--session-id", "mine"}
+	first := launch(t, home, dir, args...)
+	first.follow()
+	first.send(`{"type":"prompt","message":"from A"}`)
+	first.until(`"type":"agent_settled"`)
+	second := launch(t, home, dir, args...)
+	if code := second.wait(); code != 1 {
+		t.Errorf("exit code %d, want 1", code)
+	}
+	if s := second.stderr.String(); !strings.HasPrefix(s, "Error: session file ") || !strings.Contains(s, "in use by process "+strconv.Itoa(first.cmd.Process.Pid)) {
+		t.Errorf("stderr: %s", s)
+	}
+	if got := first.answer(`{"type":"get_last_assistant_text"}`); !strings.Contains(got, "built-in") {
+		t.Errorf("the first program is disturbed: %s", got)
+	}
+	first.closeInput()
+	first.rest()
+	if code := first.wait(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+// Field report 72: a program that is killed before the answer has kept the question.
+func TestKilledBeforeTheAnswer(t *testing.T) {
+	p := start(t, "--mode", "rpc", "--model", script(t, `{"steps":[{"hang":true}]}`))
+	file := member(t, p.answer(`{"type":"get_state"}`), "data", "sessionFile")
+	p.send(`{"type":"prompt","message":"remember me"}`)
+	p.until(`"type":"message_end"`, `"remember me"`)
+	if err := p.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	p.wait()
+	kept, err := os.ReadFile(file)
+	if err != nil || !strings.Contains(string(kept), "remember me") || !strings.HasSuffix(string(kept), "\n") {
+		t.Errorf("the session: %v\n%s", err, kept)
 	}
 }
 

@@ -94,15 +94,46 @@ func (a *app) warn(text string) {
 // note tells the user something on stderr.
 func (a *app) note(text string) { fmt.Fprintln(a.std.err, text) }
 
-// start resolves what the flags say about models and tells what is wrong with the
-// files. The errors are start-up errors.
+// Texts about flags whose machinery a later version brings.
+const (
+	textNoExtensions = "extensions are not run yet: %s is left out"
+	textNoSnapshots  = "--snapshots is not available yet: message_update carries deltas"
+	textNoExport     = "--export is not available yet: a session file is JSON lines and can be read as it is"
+
+	textKeyNeedsModel = "--api-key requires a model to be specified via --model or --provider/--model"
+)
+
+// start checks the flags that need more than the line itself, before anything is
+// opened or made. The errors are start-up errors.
 func (a *app) start() error {
-	if err := a.runtimeKey(); err != nil {
-		return err
+	if a.flags.export != "" {
+		return errors.New(textNoExport)
 	}
 	if err := settings.CheckToolList(splitNames(a.flags.tools)); err != nil {
 		return fmt.Errorf("--tools: %w", err)
 	}
+	sel, err := a.models.Resolve(a.modelFlags())
+	if err != nil {
+		return err
+	}
+	if a.flags.apiKey != "" {
+		if sel.Model == nil {
+			return errors.New(textKeyNeedsModel)
+		}
+		a.keys.SetRuntime(sel.Model.Provider, a.flags.apiKey)
+	}
+	for _, e := range a.flags.extensions {
+		a.warn(fmt.Sprintf(textNoExtensions, e))
+	}
+	if a.flags.snapshots {
+		a.warn(textNoSnapshots)
+	}
+	return nil
+}
+
+// readScope resolves the models to cycle through and tells what is wrong with the
+// user's and the project's files.
+func (a *app) readScope() {
 	patterns := splitNames(a.flags.models)
 	if len(patterns) == 0 {
 		patterns = a.settings.EnabledModels()
@@ -112,20 +143,7 @@ func (a *app) start() error {
 	for _, w := range slices.Concat(a.fileFaults(), unmatched) {
 		a.warn(w)
 	}
-	for _, e := range a.flags.extensions {
-		a.warn(fmt.Sprintf(textNoExtensions, e))
-	}
-	if len(a.flags.export) > 0 {
-		return errors.New(textNoExport)
-	}
-	return nil
 }
-
-// Texts about flags whose machinery a later version brings.
-const (
-	textNoExtensions = "extensions are not run yet: %s is left out"
-	textNoExport     = "--export is not available yet: a session file is JSON lines and can be read as it is"
-)
 
 // fileFaults is what is wrong with the user's files. They are left out then, in whole
 // or in part.
@@ -135,22 +153,6 @@ func (a *app) fileFaults() []string {
 		faults = append(faults, d.Message)
 	}
 	return append(faults, a.keys.Diagnostics()...)
-}
-
-// runtimeKey takes the key of --api-key for the provider of the model.
-func (a *app) runtimeKey() error {
-	if a.flags.apiKey == "" {
-		return nil
-	}
-	sel, err := a.models.Resolve(a.modelFlags())
-	if err != nil {
-		return err
-	}
-	if sel.Model == nil {
-		return errors.New("--api-key requires a model to be specified via --model or --provider/--model")
-	}
-	a.keys.SetRuntime(sel.Model.Provider, a.flags.apiKey)
-	return nil
 }
 
 func (a *app) modelFlags() model.Flags {
@@ -174,6 +176,7 @@ func (a *app) choose(had session.Selection) (model.Initial, error) {
 
 // newEngine starts an engine on a session. The error is a start-up error.
 func (a *app) newEngine(store *session.Store, out engine.Output) (*engine.Engine, error) {
+	a.readScope()
 	had, err := store.View().Selection()
 	if err != nil {
 		return nil, err

@@ -36,7 +36,7 @@ type flags struct {
 	listModels, export                            string
 	dialect, record, profile                      string
 	approve, noApprove, offline, verbose, noColor bool
-	readOnly                                      bool
+	readOnly, snapshots                           bool
 
 	args  []string // messages
 	files []string // @file arguments
@@ -65,6 +65,7 @@ func define() (*pflag.FlagSet, *flags) {
 	fs.StringVar(&f.sessionID, "session-id", "", "")
 	fs.StringVar(&f.sessionDir, "session-dir", "", "")
 	fs.StringVar(&f.fork, "fork", "", "")
+	fs.BoolVar(&f.snapshots, "snapshots", false, "")
 	fs.BoolVar(&f.readOnly, "read-only", false, "")
 	fs.StringVarP(&f.name, "name", "n", "", "")
 	fs.StringVar(&f.provider, "provider", "", "")
