@@ -111,6 +111,9 @@ func (r *run) loop(ctx context.Context, prompts []Queued) {
 		if !first {
 			r.cfg.Emit(event.TurnStart{})
 		}
+		if ctx.Err() != nil {
+			pending = nil // see pending: it was not delivered yet
+		}
 		if !r.deliver(ctx, pending) {
 			return
 		}

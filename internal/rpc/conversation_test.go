@@ -207,13 +207,34 @@ func (c *talk) play(script string) {
 type transcript struct {
 	mu   sync.Mutex
 	buf  bytes.Buffer
-	seen int // bytes that waits have looked at
+	seen int           // bytes that waits have looked at
+	gate chan struct{} // while it is open and not nil, nothing is read
 }
 
 func (o *transcript) Write(b []byte) (int, error) {
 	o.mu.Lock()
+	gate := o.gate
+	o.mu.Unlock()
+	if gate != nil {
+		<-gate
+	}
+	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.buf.Write(b)
+}
+
+// stopReading makes the client one that does not read, until it goes on reading.
+func (o *transcript) stopReading() (goOn func()) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	gate := make(chan struct{})
+	o.gate = gate
+	return func() {
+		o.mu.Lock()
+		o.gate = nil
+		o.mu.Unlock()
+		close(gate)
+	}
 }
 
 func (o *transcript) String() string {

@@ -158,6 +158,28 @@ func TestAbortOfAPreparingPrompt(t *testing.T) {
 	})
 }
 
+// clear_queue takes what is still on its way to a queue, without waiting for its hook.
+func TestClearQueueTakesWhatIsBeingPrepared(t *testing.T) {
+	inBubble(t, repeats, slowInput("slow"), func(c *talk) {
+		c.send(`{"id":"s","type":"steer","message":"slow steer"}`, `{"id":"f","type":"follow_up","message":"slow follow-up"}`,
+			`{"id":"p","type":"prompt","message":"slow prompt"}`, `{"id":"q","type":"prompt","message":"slow too","streamingBehavior":"followUp"}`, `{"id":"c","type":"clear_queue"}`)
+		c.await("response", `"c"`)
+		wantLines(c, `
+{"type":"queue_update","steering":["slow steer"],"followUp":[]}
+{"id":"s","type":"response","command":"steer","success":true,"data":{"disposition":"queued"}}
+{"type":"queue_update","steering":["slow steer"],"followUp":["slow follow-up"]}
+{"id":"f","type":"response","command":"follow_up","success":true,"data":{"disposition":"queued"}}
+{"type":"queue_update","steering":["slow steer"],"followUp":["slow follow-up","slow too"]}
+{"id":"q","type":"response","command":"prompt","success":true,"data":{"disposition":"queued"}}
+{"type":"queue_update","steering":[],"followUp":[]}
+{"id":"c","type":"response","command":"clear_queue","success":true,"data":{"steering":["slow steer"],"followUp":["slow follow-up","slow too"]}}`)
+		c.await("agent_settled", "")
+		if got := c.bed.shortEntries(c.bed.read(c.bed.stores[0].Path())); strings.Count(got, "message user") != 1 {
+			t.Errorf("session:\n%s", got)
+		}
+	})
+}
+
 // Field report 7: a prompt that a new session overtakes is refused, and never lost in
 // silence.
 func TestNewSessionOvertakesAPreparingPrompt(t *testing.T) {
