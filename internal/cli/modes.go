@@ -76,7 +76,11 @@ func (a *app) tellVerdict(err error) {
 		a.warn(err.Error())
 		return
 	}
-	a.note("Error: " + err.Error())
+	text := err.Error()
+	if a.std.errTerm {
+		text = harmless(text)
+	}
+	a.note("Error: " + text)
 }
 
 // colored reports whether what is told on a terminal may have colors (no-color.org).

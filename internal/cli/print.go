@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"github.com/isotope-agent/isotope/internal/event"
 	"github.com/isotope-agent/isotope/internal/jsonx"
@@ -42,7 +44,7 @@ func (p *printer) Post(ev event.Event) {
 	case event.MessageUpdate:
 		if d, ok := ev.Update.(event.Delta); ok && d.Type == event.TypeTextDelta && p.live {
 			p.status.hide() // the line is the answer's now
-			p.write(string(d.Delta))
+			p.write(harmless(d.Delta))
 		}
 	case event.MessageEnd:
 		if m, ok := ev.Message.(*llm.AssistantMessage); ok {
@@ -60,7 +62,7 @@ func (p *printer) Post(ev event.Event) {
 	case event.CompactionEnd:
 		p.status.show("thinking")
 	case event.AutoRetryStart:
-		p.status.line(fmt.Sprintf("retrying in %s: %s", time.Duration(ev.DelayMs)*time.Millisecond, ev.ErrorMessage))
+		p.status.line(fmt.Sprintf("retrying in %s: %s", time.Duration(ev.DelayMs)*time.Millisecond, harmless(string(ev.ErrorMessage))))
 	case event.AgentSettled:
 		p.status.hide()
 	}
@@ -129,14 +131,20 @@ func toolLine(name string, args jsonx.Raw) string {
 			}
 		}
 	}
-	runes := []rune(text)
-	for i, r := range runes {
-		if r < ' ' || r == 0x7f {
-			runes[i] = ' '
-		}
-	}
+	runes := []rune(strings.NewReplacer("\n", " ", "\t", " ").Replace(harmless(text)))
 	if len(runes) > limit {
 		runes = append(runes[:limit], '…')
 	}
-	return name + " " + string(runes)
+	return harmless(name) + " " + string(runes)
+}
+
+// harmless takes out of a text what a terminal would obey: control characters but for
+// line feeds and tabs.
+func harmless(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\n' && r != '\t' && unicode.IsControl(r) {
+			return -1
+		}
+		return r
+	}, text)
 }

@@ -20,20 +20,20 @@ func TestPrintOnATerminal(t *testing.T) {
 	world(t)
 	var screen buffer // both streams go to the same terminal
 	model := script(t, `{"turn":0,"steps":[{"delayMs":300},{"text":"Let me look."},{"toolCall":{"name":"ls","arguments":{"path":"sub\u001bfolder"}}}]},
-		{"steps":[{"text":["It is ","empty","."],"delayMs":200}]}`)
+		{"steps":[{"text":["It is ","\u001b]0;title\u0007empty","."],"delayMs":200}]}`)
 	got := callWith(t, stdio{out: &screen, err: &screen, inTerm: true, outTerm: true, errTerm: true}, quick(),
 		"-p", "--model", model, "--tools", "+ls", "go")
 	text := screen.String()
-	if got.code != 0 || !strings.Contains(text, "Let me look.\n") || !strings.Contains(text, "It is empty.\n") {
+	if got.code != 0 || !strings.Contains(text, "Let me look.\n") || !strings.Contains(text, "It is ]0;titleempty.\n") {
 		t.Errorf("code %d, screen:\n%q", got.code, text)
 	}
-	if !strings.Contains(text, "\x1b[2mls sub folder\x1b[0m\n") {
+	if !strings.Contains(text, "\x1b[2mls subfolder\x1b[0m\n") {
 		t.Errorf("no line about the tool: %q", text)
 	}
 	if !regexp.MustCompile(`\r\x1b\[K[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] thinking 0s`).MatchString(text) {
 		t.Errorf("no spinner: %q", text)
 	}
-	if !strings.HasSuffix(text, "It is empty.\n") {
+	if !strings.HasSuffix(text, "It is ]0;titleempty.\n") {
 		t.Errorf("something comes behind the answer: %q", text)
 	}
 }
