@@ -150,7 +150,9 @@ func (h *host) Stream(ctx context.Context, _ *llm.Request) iter.Seq2[llm.Event, 
 
 func say(text string) []llm.Event {
 	return []llm.Event{
-		{Kind: llm.EventTextStart}, {Kind: llm.EventTextDelta, Delta: text}, {Kind: llm.EventTextEnd},
+		{Kind: llm.EventTextStart},
+		{Kind: llm.EventTextDelta, Delta: text},
+		{Kind: llm.EventTextEnd},
 		{Kind: llm.EventDone, StopReason: llm.StopEnd},
 	}
 }
@@ -210,42 +212,66 @@ func TestRunOrder(t *testing.T) {
 	}{
 		{"text", &host{answers: [][]llm.Event{say("hi")}}, []string{"q"}, `
 turn_start|start user q|end user q|start assistant pending|end assistant stop|turn_end 0`},
-		{"parallel tools end in completion order, results in call order",
-			&host{tools: tool.NewSet(slow, quick), answers: [][]llm.Event{call(llm.StopToolUse, "slow", `{"n":1}`, "quick", `{"n":"2"}`), say("done")}}, []string{"q"}, `
+		{
+			"parallel tools end in completion order, results in call order",
+			&host{tools: tool.NewSet(slow, quick), answers: [][]llm.Event{call(llm.StopToolUse, "slow", `{"n":1}`, "quick", `{"n":"2"}`), say("done")}},
+			[]string{"q"},
+			`
 turn_start|start user q|end user q|start assistant pending|end assistant toolUse
 tool c1|tool c2|update c1|update c2|update c2|tool_end c2 error=false 1000ms: quick {"n":2}|update c1|update c1|tool_end c1 error=false 3000ms: slow {"n":1}
 start result c1|end result c1|start result c2|end result c2|turn_end 2
-turn_start|start assistant pending|end assistant stop|turn_end 0`},
-		{"a sequential tool makes its batch sequential",
-			&host{tools: tool.NewSet(fake{name: "slow", sleep: time.Second, sequential: true}, quick), answers: [][]llm.Event{call(llm.StopToolUse, "slow", `{"n":1}`, "quick", `{"n":2}`), say("done")}}, []string{"q"}, `
+turn_start|start assistant pending|end assistant stop|turn_end 0`,
+		},
+		{
+			"a sequential tool makes its batch sequential",
+			&host{tools: tool.NewSet(fake{name: "slow", sleep: time.Second, sequential: true}, quick), answers: [][]llm.Event{call(llm.StopToolUse, "slow", `{"n":1}`, "quick", `{"n":2}`), say("done")}},
+			[]string{"q"},
+			`
 turn_start|start user q|end user q|start assistant pending|end assistant toolUse
 tool c1|update c1|update c1|tool_end c1 error=false 1000ms: slow {"n":1}|start result c1|end result c1
 tool c2|update c2|update c2|tool_end c2 error=false 1000ms: quick {"n":2}|start result c2|end result c2|turn_end 2
-turn_start|start assistant pending|end assistant stop|turn_end 0`},
-		{"unknown tools, bad arguments and crashes are results",
-			&host{tools: tool.NewSet(fake{name: "boom", crash: true}), answers: [][]llm.Event{call(llm.StopToolUse, "nope", `{}`, "boom", `{}`, "boom", `{"n":`, "boom", `{"n":1}`), say("done")}}, []string{"q"}, `
+turn_start|start assistant pending|end assistant stop|turn_end 0`,
+		},
+		{
+			"unknown tools, bad arguments and crashes are results",
+			&host{tools: tool.NewSet(fake{name: "boom", crash: true}), answers: [][]llm.Event{call(llm.StopToolUse, "nope", `{}`, "boom", `{}`, "boom", `{"n":`, "boom", `{"n":1}`), say("done")}},
+			[]string{"q"},
+			`
 turn_start|start user q|end user q|start assistant pending|end assistant toolUse
 tool c1|tool_end c1 error=true: Tool nope not found
 tool c2|tool_end c2 error=true: Validation failed for tool "boom":\n  - n: missing\n\nReceived arguments:\n{}
 tool c3|tool_end c3 error=true: Invalid arguments for tool "boom": …
 tool c4|tool_end c4 error=true 0ms: tool boom crashed: boom
 start result c1|end result c1|start result c2|end result c2|start result c3|end result c3|start result c4|end result c4|turn_end 4
-turn_start|start assistant pending|end assistant stop|turn_end 0`},
-		{"steering comes after the tools, follow-ups when the run would stop",
-			&host{tools: tool.NewSet(quick), steering: nil, followUp: []string{"later"}, answers: [][]llm.Event{call(llm.StopToolUse, "quick", `{"n":1}`), say("done"), say("more")}}, []string{"q"}, `
+turn_start|start assistant pending|end assistant stop|turn_end 0`,
+		},
+		{
+			"steering comes after the tools, follow-ups when the run would stop",
+			&host{tools: tool.NewSet(quick), steering: nil, followUp: []string{"later"}, answers: [][]llm.Event{call(llm.StopToolUse, "quick", `{"n":1}`), say("done"), say("more")}},
+			[]string{"q"},
+			`
 turn_start|start user q|end user q|start assistant pending|end assistant toolUse|tool c1|update c1|update c1|tool_end c1 error=false 1000ms: quick {"n":1}|start result c1|end result c1|turn_end 1
 turn_start|start assistant pending|end assistant stop|turn_end 0
-turn_start|deliver later|start user later|end user later|start assistant pending|end assistant stop|turn_end 0`},
+turn_start|deliver later|start user later|end user later|start assistant pending|end assistant stop|turn_end 0`,
+		},
 		{"queued steering joins the first turn", &host{steering: []string{"also"}, answers: [][]llm.Event{say("hi")}}, []string{"q"}, `
 turn_start|start user q|end user q|deliver also|start user also|end user also|start assistant pending|end assistant stop|turn_end 0`},
-		{"a cut answer's calls are refused and the run goes on",
-			&host{tools: tool.NewSet(quick), answers: [][]llm.Event{call(llm.StopLength, "quick", `{"n":1}`), say("done")}}, []string{"q"}, `
+		{
+			"a cut answer's calls are refused and the run goes on",
+			&host{tools: tool.NewSet(quick), answers: [][]llm.Event{call(llm.StopLength, "quick", `{"n":1}`), say("done")}},
+			[]string{"q"},
+			`
 turn_start|start user q|end user q|start assistant pending|end assistant length
 tool c1|tool_end c1 error=true: Tool call "quick" was not executed: the response hit the output token limit, so its arguments may be truncated. Re-issue the tool call with complete arguments.|start result c1|end result c1|turn_end 1
-turn_start|start assistant pending|end assistant stop|turn_end 0`},
-		{"a failed request ends the run and takes nothing from the queues",
-			&host{failures: map[int]error{0: &llm.Error{Message: "400: no"}}, followUp: []string{"kept"}}, []string{"q"}, `
-turn_start|start user q|end user q|start assistant error (400: no)|end assistant error (400: no)|turn_end 0`},
+turn_start|start assistant pending|end assistant stop|turn_end 0`,
+		},
+		{
+			"a failed request ends the run and takes nothing from the queues",
+			&host{failures: map[int]error{0: &llm.Error{Message: "400: no"}}, followUp: []string{"kept"}},
+			[]string{"q"},
+			`
+turn_start|start user q|end user q|start assistant error (400: no)|end assistant error (400: no)|turn_end 0`,
+		},
 		{"a stream without an end is an error", &host{answers: [][]llm.Event{{{Kind: llm.EventTextStart}}}}, []string{"q"}, `
 turn_start|start user q|end user q|start assistant pending|end assistant error (stream ended without a final event)|turn_end 0`},
 		{"a crashing provider is an error", &host{}, []string{"q"}, `

@@ -50,6 +50,7 @@ var layout = map[string]row{
 	"model/gen":     {level: 2, peers: []string{"model"}},
 	"auth":          {level: 2},
 	"settings":      {level: 2},
+	"trust":         {level: 2},
 	"tool":          {level: 2, only: []string{"llm", "jsonx"}},
 	"tool/builtin":  {level: 2, peers: []string{"tool"}},
 	"session":       {level: 2},
@@ -65,8 +66,9 @@ var layout = map[string]row{
 	"ext/js":     {level: 5, peers: []string{"ext/bundle"}},
 	"export":     {level: 5},
 
-	"rpc": {level: 6},
-	"cli": {level: 6, peers: []string{"rpc"}},
+	"rpc":    {level: 6},
+	"schema": {level: 6, peers: []string{"rpc"}},
+	"cli":    {level: 6, peers: []string{"rpc", "schema"}},
 
 	"cmd/isotope": {level: 7, only: []string{"cli"}},
 	"archtest":    {level: 7, only: []string{}},
@@ -115,6 +117,9 @@ var owners = map[string][]string{
 	"golang.org/x/sync":                  {"*"},
 	"golang.org/x/term":                  {"cli"},
 	"golang.org/x/text":                  {"textdiff", "tool/builtin"},
+	"github.com/aws/aws-sdk-go-v2":       {"llm/bedrock"},
+	"github.com/evanw/esbuild":           {"ext/bundle"},
+	"modernc.org/quickjs":                {"ext/js"},
 }
 
 func TestModuleOwners(t *testing.T) {

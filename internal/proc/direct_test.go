@@ -48,7 +48,8 @@ func TestDirectResult(t *testing.T) {
 		{
 			"report 127: a character split over chunks, the channels mixed", t.Context(),
 			printer(Exit{}, nil, "out:\xf0\x9f", "err:\xe2", "out:\x98\x80", "err:\x82\xac"), good,
-			`{"output":"` + "\U0001F600\u20ac" + `","exitCode":0,"cancelled":false,"truncated":false}`, []string{"stdout \U0001F600", "stderr \u20ac"},
+			`{"output":"` + "\U0001F600\u20ac" + `","exitCode":0,"cancelled":false,"truncated":false}`,
+			[]string{"stdout \U0001F600", "stderr \u20ac"},
 		},
 		{"half a character at the end", t.Context(), printer(Exit{}, nil, "out:a\xf0\x9f"), good, `{"output":"a` + "\uFFFD" + `","exitCode":0,"cancelled":false,"truncated":false}`, []string{"stdout a", "stdout \uFFFD"}},
 		{"no empty deltas", t.Context(), printer(Exit{}, nil, "out:\r\x1b[0m", "out:x"), good, `{"output":"x","exitCode":0,"cancelled":false,"truncated":false}`, []string{"stdout x"}},

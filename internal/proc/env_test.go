@@ -23,7 +23,8 @@ func TestEnviron(t *testing.T) {
 	}{
 		{"nothing added", Env{}, append(append([]string{inherited[0]}, kept...), "MY_MODEL=mine")},
 		{
-			"added", Env{BinDir: "/agent/bin", Set: []string{"AI_AGENT=x", "PI_SESSION_ID=now", "AI_AGENT=pi", "MY_MODEL=theirs"}},
+			"added",
+			Env{BinDir: "/agent/bin", Set: []string{"AI_AGENT=x", "PI_SESSION_ID=now", "AI_AGENT=pi", "MY_MODEL=theirs"}},
 			append(append([]string{"PATH=/agent/bin" + sep + "/usr/bin" + sep + "/bin"}, kept...), "PI_SESSION_ID=now", "AI_AGENT=pi", "MY_MODEL=theirs"),
 		},
 		{"in PATH already", Env{BinDir: "/bin"}, append(append([]string{inherited[0]}, kept...), "MY_MODEL=mine")},

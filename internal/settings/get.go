@@ -416,8 +416,15 @@ func (s *Settings) checkAll() {
 		s.Resources(kind)
 	}
 	for _, path := range [][]string{
-		{"modelThinkingLevels"}, {"defaultContextWindows"}, {"compaction"}, {"compaction", "modelOverrides"}, {"retry"},
-		{"retry", "provider"}, {"images"}, {"branchSummary"}, {"thinkingBudgets"},
+		{"modelThinkingLevels"},
+		{"defaultContextWindows"},
+		{"compaction"},
+		{"compaction", "modelOverrides"},
+		{"retry"},
+		{"retry", "provider"},
+		{"images"},
+		{"branchSummary"},
+		{"thinkingBudgets"},
 	} {
 		n := s.get(path...)
 		if n != nil && n.value.Kind != jsonc.Object {

@@ -54,10 +54,15 @@ func TestDefaults(t *testing.T) {
 	}
 	want := []any{
 		"", "", llm.ThinkingLevel(""), llm.ThinkingLevel(""), []string(nil), "one-at-a-time", "one-at-a-time",
-		Compaction{Enabled: true, ReserveTokens: 16384, KeepRecentTokens: 20000, Ratio: 0.5, PreserveRecent: 2}, BranchSummary{ReserveTokens: 16384},
-		Retry{true, 3, 2 * time.Second, time.Minute, 5 * time.Minute, 0, time.Minute}, 5 * time.Minute, 15 * time.Second, time.Duration(0), "auto",
-		"", "", Images{AutoResize: true}, true, "ask", int64(0),
-		[]string{"read"}, 0, 0, "", 0,
+		Compaction{Enabled: true, ReserveTokens: 16384, KeepRecentTokens: 20000, Ratio: 0.5, PreserveRecent: 2},
+		BranchSummary{ReserveTokens: 16384},
+		Retry{true, 3, 2 * time.Second, time.Minute, 5 * time.Minute, 0, time.Minute},
+		5 * time.Minute, 15 * time.Second, time.Duration(0), "auto",
+		"", "",
+		Images{AutoResize: true},
+		true, "ask", int64(0),
+		[]string{"read"},
+		0, 0, "", 0,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -104,9 +109,13 @@ func TestValues(t *testing.T) {
 		s.ThinkingBudgets(), s.DefaultContextWindow("p", "m"), s.DefaultContextWindow("p", "x"),
 	}
 	want := []any{
-		llm.ThinkingHigh, Compaction{false, 16384, 2, "summary", 0.25, 3, "q", "p/c"}, int64(1), 1500 * time.Millisecond, 2, time.Duration(0),
-		30 * time.Second, 2 * time.Second, time.Duration(0), "/home/u/bin/sh", "/home/u", " x ", Images{false, true},
-		map[llm.ThinkingLevel]int64{"low": 100, "high": 5000}, int64(7), int64(5),
+		llm.ThinkingHigh,
+		Compaction{false, 16384, 2, "summary", 0.25, 3, "q", "p/c"},
+		int64(1), 1500 * time.Millisecond, 2, time.Duration(0),
+		30 * time.Second, 2 * time.Second, time.Duration(0), "/home/u/bin/sh", "/home/u", " x ",
+		Images{false, true},
+		map[llm.ThinkingLevel]int64{"low": 100, "high": 5000},
+		int64(7), int64(5),
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
