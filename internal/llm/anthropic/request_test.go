@@ -121,8 +121,11 @@ func TestBodyParts(t *testing.T) {
 		}, []string{llm.ImageOmittedText}, []string{"QUJD"}},
 		"image result":       {messages(user("x"), answer(toolCall("a", "read", `{}`)), result("a", false, img)), []string{`"content":[{"type":"text","text":"(see attached image)"},{"type":"image",`}, nil},
 		"image result, text": {messages(user("x"), answer(toolCall("a", "read", `{}`)), result("a", false, llm.NewText("t"), img)), []string{`"content":[{"type":"text","text":"t"},{"type":"image",`}, []string{textSeeImage}},
-		"image in an error": {messages(user("x"), answer(toolCall("a", "read", `{}`), toolCall("b", "read", `{}`)), result("a", true, img, img), result("b", false, llm.NewText("t"))),
-			[]string{`"content":"(image attached after the tool results)","is_error":true},{"type":"tool_result","tool_use_id":"b"`, `{"type":"text","text":"Images from the error result of tool call a (read):"},{"type":"image"`}, nil},
+		"image in an error": {
+			messages(user("x"), answer(toolCall("a", "read", `{}`), toolCall("b", "read", `{}`)), result("a", true, img, img), result("b", false, llm.NewText("t"))),
+			[]string{`"content":"(image attached after the tool results)","is_error":true},{"type":"tool_result","tool_use_id":"b"`, `{"type":"text","text":"Images from the error result of tool call a (read):"},{"type":"image"`},
+			nil,
+		},
 		"blank result (field report 113)": {messages(user("x"), answer(toolCall("a", "read", `{}`)), result("a", false, llm.NewText(" \r\n"))), []string{`"content":"(no tool output)"`}, nil},
 		"thinking of another model":       {messages(user("x"), foreign, result(foreign.Content.ToolCalls()[0].ID, false, llm.NewText("one"))), []string{`"id":"call_1_fc_xxx`, "one", llm.NoResultText}, []string{"secret", "|"}},
 		"redacted thinking":               {messages(user("x"), answer(&llm.Thinking{ThinkingSignature: "b3Bh", Redacted: true}, llm.NewText("y"))), []string{`{"type":"redacted_thinking","data":"b3Bh"}`}, nil},
