@@ -65,7 +65,7 @@ func (b *Bundler) Bundle(entry string) (*Script, error) {
 	if err != nil {
 		return nil, err
 	}
-	name := "ext:" + shortHash(file) + "/" + filepath.Base(file)
+	name := scriptName(file)
 	key := hash(version, b.cfg.Salt, file)
 	if s, ok := b.cache.script(key); ok {
 		s.Name = name
@@ -77,6 +77,18 @@ func (b *Bundler) Bundle(entry string) (*Script, error) {
 	}
 	b.cache.putScript(key, s)
 	return s, nil
+}
+
+// scriptName is the file's name in stack traces: short, unique, and without characters
+// that would end a name there.
+func scriptName(file string) string {
+	plain := strings.Map(func(r rune) rune {
+		if r < 0x21 || r > 0x7e || strings.ContainsRune("():%", r) {
+			return '_'
+		}
+		return r
+	}, filepath.Base(file))
+	return "ext:" + shortHash(file) + "/" + plain
 }
 
 // EntryFile returns the file that stands for an extension: path itself, or the index
