@@ -1,0 +1,197 @@
+package export
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/isotope-agent/isotope/internal/jsonx"
+	"github.com/isotope-agent/isotope/internal/llm"
+	"github.com/isotope-agent/isotope/internal/session"
+)
+
+// Options say what a page shows beside the session. The zero value is valid.
+type Options struct {
+	// Title of the page; "" takes the name of the session, else its first words.
+	Title string
+	// SystemPrompt and Tools are shown when the caller knows them: they belong to a
+	// running engine, not to a file.
+	SystemPrompt string
+	Tools        []llm.ToolSpec
+	// Dialect names the program the page says it comes from; "" means isotope.
+	Dialect string
+	// Now is the time of the export; zero leaves it out.
+	Now time.Time
+}
+
+// writeBuffer is what collects before a write; pieceBytes is about how much of the
+// session one piece of the page holds: what the browser takes in hand at once.
+const (
+	writeBuffer = 256 << 10
+	pieceBytes  = 128 << 10
+)
+
+// HTML writes the page of a session. An error is the writer's or that of reading the
+// session; what was written before it is no page.
+func HTML(w io.Writer, v *session.View, opt Options) error {
+	p := pageWriter{out: bufio.NewWriterSize(w, writeBuffer), v: v, opt: opt}
+	if p.opt.Dialect == "" {
+		p.opt.Dialect = "isotope"
+	}
+	if err := p.write(); err != nil {
+		return err
+	}
+	return p.out.Flush()
+}
+
+// pageWriter writes one page.
+type pageWriter struct {
+	out    *bufio.Writer
+	v      *session.View
+	opt    Options
+	models []string // all that took part, in order of appearance
+}
+
+func (p *pageWriter) write() error {
+	title, err := p.title()
+	if err != nil {
+		return err
+	}
+	page := assets()
+	for _, part := range []string{page.head, escapeHTML(title), page.body} {
+		p.out.WriteString(part)
+	}
+	if err := p.index(); err != nil {
+		return err
+	}
+	if err := p.meta(title); err != nil {
+		return err
+	}
+	p.out.WriteString(page.script)
+	if err := p.entries(); err != nil {
+		return err
+	}
+	_, err = p.out.WriteString(page.end)
+	return err
+}
+
+// titleRunes bounds a title that comes from the session.
+const titleRunes = 90
+
+func (p *pageWriter) title() (string, error) {
+	if t := strings.TrimSpace(p.opt.Title); t != "" {
+		return t, nil
+	}
+	if name := p.v.Name(); name != "" {
+		return name, nil
+	}
+	for i := range p.v.Len() {
+		if p.v.Entry(i).Role != llm.RoleUser {
+			continue
+		}
+		raw, err := p.v.Raw(i)
+		if err != nil {
+			return "", fmt.Errorf("exporting a session: %w", err)
+		}
+		if text := string(contentPreview(nil, member(member(raw, "message"), "content"), titleRunes)); text != "" {
+			return text, nil
+		}
+	}
+	return "Session " + p.v.Header().ID, nil
+}
+
+// meta is what the page shows about the session as a whole.
+type meta struct {
+	Format       int            `json:"format"` // of the page's data
+	Title        string         `json:"title"`
+	Dialect      string         `json:"dialect"`
+	ExportedAt   string         `json:"exportedAt,omitzero"`
+	File         string         `json:"file,omitzero"` // base name of the session file
+	Header       jsonx.Raw      `json:"header"`
+	Name         string         `json:"name,omitzero"`
+	LeafID       string         `json:"leafId,omitzero"`
+	Entries      int            `json:"entries"`
+	Models       []string       `json:"models"`
+	Stats        session.Stats  `json:"stats"`
+	SystemPrompt string         `json:"systemPrompt,omitzero"`
+	Tools        []llm.ToolSpec `json:"tools"`
+}
+
+func (p *pageWriter) meta(title string) error {
+	stats, err := p.v.Stats()
+	if err != nil {
+		return fmt.Errorf("exporting a session: %w", err)
+	}
+	m := meta{
+		Format: 1, Title: title, Dialect: p.opt.Dialect, Header: p.v.Header().Raw, Name: p.v.Name(),
+		LeafID: p.v.LeafID(), Entries: p.v.Len(), Models: p.models, Stats: stats,
+		SystemPrompt: p.opt.SystemPrompt, Tools: p.opt.Tools,
+	}
+	if path := p.v.Path(); path != "" {
+		m.File = filepath.Base(path)
+	}
+	if !p.opt.Now.IsZero() {
+		m.ExportedAt = p.opt.Now.UTC().Format("2006-01-02T15:04:05.000Z")
+	}
+	raw, err := jsonx.Marshal(m)
+	if err != nil {
+		return fmt.Errorf("exporting a session: %w", err)
+	}
+	p.out.WriteString(`<script type="application/json" id="meta">`)
+	p.inert(raw)
+	_, err = p.out.WriteString("</script>\n")
+	return err
+}
+
+// entries writes the entries in pieces; a piece says with which entry it begins.
+func (p *pageWriter) entries() error {
+	seq, err := p.v.Entries("")
+	if err != nil {
+		return fmt.Errorf("exporting a session: %w", err)
+	}
+	i, size := 0, 0 // number of the entry; bytes in the open piece
+	for raw, err := range seq {
+		if err != nil {
+			return fmt.Errorf("exporting a session: %w", err)
+		}
+		if size > 0 {
+			p.out.WriteByte('\n')
+		} else {
+			fmt.Fprintf(p.out, `<script type="application/json" class="piece" data-from="%d">`, i)
+		}
+		p.inert(raw)
+		size += len(raw) + 1
+		i++
+		if size >= pieceBytes {
+			size = 0
+			if _, err := p.out.WriteString("</script>\n"); err != nil {
+				return err // no use in reading on
+			}
+		}
+	}
+	if size > 0 {
+		p.out.WriteString("</script>\n")
+	}
+	return nil
+}
+
+// inert writes a JSON value so that it can stand in a script element, on one line: a
+// "<" can only be part of a string, a line end only white space.
+func (p *pageWriter) inert(raw []byte) {
+	for len(raw) > 0 {
+		i := nextSpecial(raw)
+		p.out.Write(raw[:i])
+		if i == len(raw) {
+			return
+		}
+		if raw[i] == '<' {
+			p.out.WriteString(`\u003C`)
+		} else {
+			p.out.WriteByte(' ')
+		}
+		raw = raw[i+1:]
+	}
+}
