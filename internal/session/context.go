@@ -359,14 +359,17 @@ func (v *View) decoded(p *projection, k int, r *reader, d *decoder) (llm.Message
 	return d.message(raw), nil
 }
 
-// choices finds what was chosen last on the branch.
+// choices finds what was chosen last on the branch. A budget counts for the model that
+// it was chosen for: another model that came later has its own.
 func (v *View) choices(c *Context, path []int32, r *reader) error {
+	switched := false
 	for k := len(path) - 1; k >= 0 && !(c.Model != nil && c.HasThinking && c.ContextWindow > 0); k-- {
 		rec := &v.recs[path[k]]
 		model := rec.typ == typModelChange || rec.role == roleAssistant
-		if !(model && c.Model == nil || rec.typ == typThinking && !c.HasThinking || rec.typ == typWindow && c.ContextWindow == 0) {
+		if !(model && c.Model == nil || rec.typ == typThinking && !c.HasThinking || rec.typ == typWindow && c.ContextWindow == 0 && !switched) {
 			continue
 		}
+		switched = switched || rec.typ == typModelChange
 		raw, err := r.line(rec)
 		if err != nil {
 			return err

@@ -25,12 +25,23 @@ import (
 // left behind by a fork that fails. The caller owns the new store; this one stays
 // open and as it was.
 func (s *Store) Fork(entryID string) (text string, forked *Store, err error) {
+	text, run, err := s.BeginFork(entryID)
+	if err != nil {
+		return "", nil, err
+	}
+	forked, err = run()
+	return text, forked, err
+}
+
+// BeginFork is Fork in two steps: it checks and takes down what is to be copied, run
+// copies. The owner of the store calls BeginFork; run may be called on any goroutine
+// while the owner goes on, once or not at all.
+func (s *Store) BeginFork(entryID string) (text string, run func() (*Store, error), err error) {
 	i := s.idx.find(entryID)
 	if i == noParent || s.idx.recs[i].role != roleUser {
 		return "", nil, ErrInvalidFork
 	}
-	v := s.View()
-	raw, err := v.Raw(int(i))
+	raw, err := s.View().Raw(int(i))
 	if err != nil {
 		return "", nil, err
 	}
@@ -41,19 +52,27 @@ func (s *Store) Fork(entryID string) (text string, forked *Store, err error) {
 			return "", nil, err
 		}
 	}
-	forked, err = s.branchOff(parent)
-	return text, forked, err
+	return text, s.branchOff(parent), nil
 }
 
 // Clone starts a new session with the whole current branch; see Fork.
 func (s *Store) Clone() (*Store, error) {
+	run, err := s.BeginClone()
+	if err != nil {
+		return nil, err
+	}
+	return run()
+}
+
+// BeginClone is Clone in two steps; see BeginFork.
+func (s *Store) BeginClone() (run func() (*Store, error), err error) {
 	if s.leaf == noParent {
 		return nil, ErrNothingToClone
 	}
 	if err := s.mustBeSaved(); err != nil {
 		return nil, err
 	}
-	return s.branchOff(s.leaf)
+	return s.branchOff(s.leaf), nil
 }
 
 func (s *Store) mustBeSaved() error {
@@ -69,21 +88,24 @@ func (s *Store) mustBeSaved() error {
 	return nil
 }
 
-// branchOff makes the new session from the branch that ends with leaf.
-func (s *Store) branchOff(leaf int32) (*Store, error) {
+// branchOff returns what makes the new session from the branch that ends with leaf, as
+// it is now.
+func (s *Store) branchOff(leaf int32) func() (*Store, error) {
 	cfg := s.cfg
 	cfg.ReadOnly = false
 	cfg.Cwd, cfg.Dir, cfg.Path, cfg.ID, cfg.Name = s.header.Cwd, s.dir, "", "", ""
 	cfg.ParentSession = s.path
-	var path []int32
-	conversation := false
-	for _, i := range branchOf(s.idx.recs, leaf) {
-		rec := &s.idx.recs[i]
-		conversation = conversation || rec.role == roleUser || rec.role == roleAssistant
-		path = append(path, i)
+	from := s.View()
+	return func() (*Store, error) {
+		path := branchOf(from.recs, leaf)
+		conversation := false
+		for _, i := range path {
+			role := from.recs[i].role
+			conversation = conversation || role == roleUser || role == roleAssistant
+		}
+		c := copier{from: from, relink: true}
+		return c.run(cfg, path, conversation && !cfg.MemoryOnly)
 	}
-	c := copier{from: s.View(), relink: true}
-	return c.run(cfg, path, conversation && !cfg.MemoryOnly)
 }
 
 // ForkFile starts a session with every entry of a file, for another working
