@@ -32,6 +32,14 @@ func (c *conversation) append(m llm.Message) {
 	}
 }
 
+// loadedFrom takes what was read from the session when the context was at gen. What is
+// stale by now is dropped: the caller reads again.
+func (c *conversation) loadedFrom(gen int, msgs []llm.Message) {
+	if !c.loaded && c.gen == gen {
+		c.msgs, c.loaded = msgs, true
+	}
+}
+
 // reset forgets the context; it is read again when it is needed.
 func (c *conversation) reset(empty bool) {
 	*c = conversation{gen: c.gen + 1, loaded: empty}
@@ -82,11 +90,7 @@ func (e *Engine) conversationMessages() ([]llm.Message, error) {
 		if err != nil {
 			return nil, fmt.Errorf("reading the conversation: %w", err)
 		}
-		e.sync(func() {
-			if !e.conv.loaded && e.conv.gen == gen {
-				e.conv.msgs, e.conv.loaded = ctx.Messages, true
-			}
-		})
+		e.sync(func() { e.conv.loadedFrom(gen, ctx.Messages) })
 	}
 }
 

@@ -2,14 +2,17 @@ package rpc_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/isotope-agent/isotope/internal/engine"
 	"github.com/isotope-agent/isotope/internal/event"
 	"github.com/isotope-agent/isotope/internal/jsonx"
+	"github.com/isotope-agent/isotope/internal/proc"
 )
 
 const hangs = `
@@ -281,6 +284,59 @@ func TestFaultsAreAnsweredInTurn(t *testing.T) {
 		}
 		if strings.Join(got, " ") != strings.Join(want, " ") {
 			t.Errorf("answers: %v", got)
+		}
+	})
+}
+
+// Every call of the engine gets one answer, before, while and after it closes.
+func TestEngineAnswersUntilTheEndAndAfter(t *testing.T) {
+	inBubble(t, repeats, func(b *testbed) {
+		b.hooks.Input = func(ctx context.Context, _ engine.Input) (engine.InputResult, error) {
+			time.Sleep(time.Hour) // does not listen to ctx
+			return engine.InputResult{}, nil
+		}
+	}, func(c *talk) {
+		eng := c.server.eng
+		answers := map[string][]error{}
+		call := func(when string) {
+			note := func(name string) func(error) {
+				key := when + " " + name
+				answers[key] = nil
+				return func(err error) { answers[key] = append(answers[key], err) }
+			}
+			name, state, stats, bash := note("SetName"), note("State"), note("Stats"), note("Bash")
+			submit, fresh, abort := note("Submit"), note("NewSession"), note("Abort")
+			eng.SetName("n", func(_ struct{}, err error) { name(err) })
+			eng.State(func(_ engine.State, err error) { state(err) })
+			eng.Stats(func(_ engine.Stats, err error) { stats(err) })
+			eng.Bash(engine.BashRequest{Command: "echo x"}, func(_ proc.BashResult, err error) { bash(err) })
+			eng.Submit(engine.Input{Kind: engine.InputSteer, Text: "x"}, func(_ engine.Disposition, err error) { submit(err) })
+			eng.NewSession("", func(_ engine.Switched, err error) { fresh(err) })
+			eng.Abort(func(_ struct{}, err error) { abort(err) })
+		}
+		eng.Submit(engine.Input{Kind: engine.InputSteer, Text: "hangs"}, func(engine.Disposition, error) {})
+		c.feed.Close()
+		<-c.served
+		c.ended = true
+		closed := make(chan struct{})
+		ctx := context.WithoutCancel(c.t.Context())
+		go func() {
+			defer close(closed)
+			if err := eng.Close(ctx); err != nil {
+				c.t.Error(err)
+			}
+		}()
+		time.Sleep(500 * time.Millisecond)
+		call("while")
+		<-closed
+		call("after")
+		c.server.stop(c.t)
+		synctest.Wait()
+		for key, errs := range answers {
+			getter := strings.HasSuffix(key, "State") && strings.HasPrefix(key, "while") || key == "while Abort"
+			if len(errs) != 1 || errors.Is(errs[0], engine.ErrShutdown) == getter {
+				t.Errorf("%s: %v", key, errs)
+			}
 		}
 	})
 }
