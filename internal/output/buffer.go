@@ -21,16 +21,18 @@ func putBuffer(b *bytes.Buffer) {
 	}
 }
 
-// chunked gathers small writes of a producer into large ones.
+// chunked gathers small writes of a producer into large ones. Its buffer is made when
+// it is first needed and kept.
 type chunked struct {
 	w   io.Writer
 	buf []byte
 }
 
-func newChunked(w io.Writer) *chunked { return &chunked{w: w, buf: make([]byte, 0, joinLimit)} }
-
 // Write never fails before flush: the stream's error is the sticky writer's.
 func (c *chunked) Write(b []byte) (int, error) {
+	if c.buf == nil {
+		c.buf = make([]byte, 0, joinLimit)
+	}
 	if len(c.buf)+len(b) > cap(c.buf) {
 		if err := c.flush(); err != nil {
 			return 0, err

@@ -31,7 +31,8 @@ const (
 
 // Writer writes records to one stream.
 type Writer struct {
-	w io.Writer
+	w     io.Writer
+	chunk chunked // of the writing goroutine
 
 	mu      sync.Mutex
 	changed sync.Cond // the queue, waiting, closed or err changed
@@ -196,10 +197,10 @@ func (o *Writer) write(s segment) (counted int, err error) {
 		return n, err
 	}
 	dst := &sticky{w: patient{o.w}}
-	buf := newChunked(dst)
-	_ = s.stream(buf) // a producer reports its own failure; the line must end all the same
-	buf.Write([]byte{'\n'})
-	buf.flush()
+	o.chunk.w = dst
+	_ = s.stream(&o.chunk) // a producer reports its own failure; the line must end all the same
+	o.chunk.Write([]byte{'\n'})
+	o.chunk.flush()
 	return 1, dst.err
 }
 
