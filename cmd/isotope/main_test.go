@@ -78,9 +78,10 @@ func setupScript(env *testscript.Env) error {
 	return nil
 }
 
-// homeEnv are the variables that make a folder somebody's home.
+// homeEnv are the variables that make a folder somebody's home. A program under the
+// race detector need not linger at its end.
 func homeEnv(home string) []string {
-	return []string{"HOME=" + home, "USERPROFILE=" + home}
+	return []string{"HOME=" + home, "USERPROFILE=" + home, "GORACE=atexit_sleep_ms=0"}
 }
 
 func condition(cond string) (bool, error) {
