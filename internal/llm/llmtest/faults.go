@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -31,6 +30,9 @@ func (p Protocol) pieces(t *testing.T, body []byte, want string) {
 		same(fmt.Sprintf("cut in two at byte %d", i), body[:i], body[i:])
 	}
 	same("byte by byte", bytewise(body)...)
+	if p.Framing != nil {
+		return
+	}
 	crlf := bytes.ReplaceAll(bytes.ReplaceAll(body, []byte("\r\n"), []byte("\n")), []byte("\n"), []byte("\r\n"))
 	same("with CRLF", crlf)
 	same("with CR, byte by byte", bytewise(bytes.ReplaceAll(crlf, []byte("\r\n"), []byte("\r")))...)
@@ -103,29 +105,51 @@ func tail(b []byte) []byte { return b[max(0, len(b)-60):] }
 // damaged plays bodies with one event left out, doubled, moved to the front, or
 // replaced by what no provider sends. Any outcome will do that keeps the contract.
 func (p Protocol) damaged(t *testing.T, body []byte) {
-	parts := events(body)
+	parts := p.events(body)
 	for i, part := range parts {
 		before, after := strings.Join(parts[:i], ""), strings.Join(parts[i+1:], "")
-		for how, s := range map[string]string{
-			"left out":     before + after,
-			"doubled":      before + part + part + after,
-			"in front":     part + before + after,
-			"no JSON":      before + "data: {\"x\n\n" + after,
-			"null":         before + "data: null\n\n" + after,
-			"array":        before + "data: [1]\n\n" + after,
-			"string":       before + "data: \"x\"\n\n" + after,
-			"wrong types":  before + strings.NewReplacer(`":"`, `":["`, `":{`, `":1,"x":{`).Replace(part) + after,
-			"nulls":        before + nulled(part) + after,
-			"empty object": before + "data: {}\n\n" + after,
-			"unknown name": before + "event: odd\ndata: {\"type\":\"odd\"}\n\n" + part + after,
-			"comment":      before + ": keep-alive\n\n" + part + after,
-		} {
+		damage := map[string]string{
+			"left out":  before + after,
+			"doubled":   before + part + part + after,
+			"in front":  part + before + after,
+			"a bit off": before + flipped(part) + after,
+		}
+		if p.Framing == nil {
+			damaged(damage, before, part, after)
+		}
+		for how, s := range damage {
 			soon(t, how, func() { p.Play(t, []byte(s)) })
 			if t.Failed() {
 				t.Fatalf("event %d %s", i, how)
 			}
 		}
 	}
+}
+
+// damaged adds what may be wrong with an event of text.
+func damaged(into map[string]string, before, part, after string) {
+	for how, s := range map[string]string{
+		"no JSON":      "data: {\"x\n\n",
+		"null":         "data: null\n\n",
+		"array":        "data: [1]\n\n",
+		"string":       "data: \"x\"\n\n",
+		"wrong types":  strings.NewReplacer(`":"`, `":["`, `":{`, `":1,"x":{`).Replace(part),
+		"nulls":        nulled(part),
+		"empty object": "data: {}\n\n",
+		"unknown name": "event: odd\ndata: {\"type\":\"odd\"}\n\n" + part,
+		"comment":      ": keep-alive\n\n" + part,
+	} {
+		into[how] = before + s + after
+	}
+}
+
+// flipped changes one bit in the middle of an event.
+func flipped(event string) string {
+	b := []byte(event)
+	if len(b) > 0 {
+		b[len(b)/2] ^= 1
+	}
+	return string(b)
 }
 
 // nulled replaces the numbers and strings of an event by null.
@@ -171,7 +195,7 @@ func (p Protocol) cancel(t *testing.T, body []byte) {
 	time.AfterFunc(2*time.Millisecond, cancel)
 	abort("cancelled before the first byte", &Answer{Hang: true}, ctx)
 
-	parts := events(body)
+	parts := p.events(body)
 	for i := 1; i < len(parts); i++ {
 		half := []byte(strings.Join(parts[:i], ""))
 		if r := p.Play(t, half); r.Err == nil || r.Err.Kind != llm.ErrTransport {
@@ -274,10 +298,7 @@ func (p Protocol) sockets(t *testing.T, files []string) {
 	leak := goleak.IgnoreCurrent()
 	defer goleak.VerifyNone(t, leak)
 	for _, file := range files {
-		body, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		body := p.body(t, file)
 		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "text/event-stream")
 			for chunk := range bytes.Lines(body) {

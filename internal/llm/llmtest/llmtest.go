@@ -33,6 +33,52 @@ type Protocol struct {
 	// NAME.json what must come of it (Outcome). With UPDATE_GOLDEN=1 in the
 	// environment the JSON files are written anew, to be reviewed.
 	Dir string
+	// Framing is set by a protocol whose answers are no text.
+	Framing *Framing
+}
+
+// Framing tells the suite of answers that are binary frames, which have no line ends
+// and whose damage is found by checksums.
+type Framing struct {
+	// Ext is what the names of fixtures end in, in place of ".sse". They are text;
+	// Encode makes a body of one.
+	Ext    string
+	Encode func(fixture []byte) ([]byte, error)
+	// Split cuts a body into its frames.
+	Split func(body []byte) [][]byte
+}
+
+// ext is what the names of fixtures end in.
+func (p Protocol) ext() string {
+	if p.Framing != nil {
+		return p.Framing.Ext
+	}
+	return ".sse"
+}
+
+// body reads a fixture.
+func (p Protocol) body(t *testing.T, file string) []byte {
+	t.Helper()
+	body, err := os.ReadFile(file)
+	if err == nil && p.Framing != nil {
+		body, err = p.Framing.Encode(body)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return body
+}
+
+// events splits a body behind each of its events.
+func (p Protocol) events(body []byte) []string {
+	if p.Framing == nil {
+		return events(body)
+	}
+	var out []string
+	for _, frame := range p.Framing.Split(body) {
+		out = append(out, string(frame))
+	}
+	return out
 }
 
 // Outcome is what a fixture must give: the message without times and prices, and the
@@ -67,17 +113,14 @@ func Run(t *testing.T, p Protocol) {
 	if p.Dir == "" {
 		p.Dir = "testdata"
 	}
-	files, err := filepath.Glob(filepath.Join(p.Dir, "*.sse"))
+	files, err := filepath.Glob(filepath.Join(p.Dir, "*"+p.ext()))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no fixtures in %s: %v", p.Dir, err)
 	}
 	for _, file := range files {
-		body, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".sse"), func(t *testing.T) {
-			want := p.golden(t, strings.TrimSuffix(file, ".sse")+".json", body)
+		body := p.body(t, file)
+		t.Run(strings.TrimSuffix(filepath.Base(file), p.ext()), func(t *testing.T) {
+			want := p.golden(t, strings.TrimSuffix(file, p.ext())+".json", body)
 			t.Run("pieces", func(t *testing.T) { p.pieces(t, body, want) })
 			t.Run("cut", func(t *testing.T) { p.cut(t, body, want) })
 			t.Run("damaged", func(t *testing.T) { p.damaged(t, body) })

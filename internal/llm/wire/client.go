@@ -100,8 +100,10 @@ func sameHost(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// Request is one POST. Body is sent as it is when it is a []byte, else as JSON.
+// Request is one POST, unless Method names another. Body is sent as it is when it is a
+// []byte, else as JSON.
 type Request struct {
+	Method string
 	URL    string
 	Header http.Header
 	Body   any
@@ -111,6 +113,9 @@ type Request struct {
 	// returns the provider's code or type for the error. body is trimmed. Nil, or
 	// an empty message, gives StatusText.
 	Explain func(status int, body string) (message, code string)
+	// ExplainHeader takes the place of Explain for a protocol that names errors in a
+	// header.
+	ExplainHeader func(status int, header http.Header, body string) (message, code string)
 	// Aborted is the message of a stream that the caller cancelled after its answer
 	// began; "" is TextStreamAborted.
 	Aborted string
@@ -139,7 +144,11 @@ func (c *Client) Post(ctx context.Context, r Request) (*Response, error) {
 }
 
 func (c *Client) do(s *Response, r Request, body []byte) (*Response, error) {
-	req, err := http.NewRequestWithContext(s.inner, http.MethodPost, r.URL, bytes.NewReader(body))
+	method := r.Method
+	if method == "" {
+		method = http.MethodPost
+	}
+	req, err := http.NewRequestWithContext(s.inner, method, r.URL, bytes.NewReader(body))
 	if err != nil {
 		err = withoutURL(err)
 		return nil, &llm.Error{Kind: llm.ErrBadRequest, Message: TextBadURL + ": " + err.Error(), Err: err}
@@ -160,7 +169,11 @@ func (c *Client) do(s *Response, r Request, body []byte) (*Response, error) {
 	}
 	s.body, s.Status, s.Header = resp.Body, resp.StatusCode, resp.Header
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		return nil, s.statusError(r.Explain)
+		explain := r.Explain
+		if r.ExplainHeader != nil {
+			explain = func(status int, body string) (string, string) { return r.ExplainHeader(status, resp.Header, body) }
+		}
+		return nil, s.statusError(explain)
 	}
 	return s, nil
 }

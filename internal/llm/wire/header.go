@@ -32,7 +32,7 @@ func setDefault(h http.Header, name, value string) {
 const Redacted = "[redacted]"
 
 // credentialHeaders carry keys.
-var credentialHeaders = []string{"Authorization", "X-Api-Key", "Api-Key", "X-Goog-Api-Key", "Cf-Aig-Authorization", "Proxy-Authorization"}
+var credentialHeaders = []string{"Authorization", "X-Api-Key", "Api-Key", "X-Goog-Api-Key", "Cf-Aig-Authorization", "Proxy-Authorization", "X-Amz-Security-Token"}
 
 // secrets returns the credentials of a request.
 func secrets(h http.Header) []string {

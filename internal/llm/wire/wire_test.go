@@ -413,3 +413,24 @@ func TestStreamError(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// A protocol may use another method, and find the name of an error in a header.
+func TestMethodAndExplainHeader(t *testing.T) {
+	var method string
+	c, url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		method = r.Method
+		w.Header().Set("X-Error", "odd")
+		w.WriteHeader(http.StatusTeapot)
+		io.WriteString(w, r.Header.Get("X-Amz-Security-Token"))
+	})
+	e := fail(t, c, t.Context(), Request{
+		Method: http.MethodGet, URL: url, Header: Headers(map[string]string{"X-Amz-Security-Token": "token-12345"}),
+		Explain: func(int, string) (string, string) { return "not asked", "" },
+		ExplainHeader: func(status int, h http.Header, body string) (string, string) {
+			return h.Get("X-Error") + ": " + body, h.Get("X-Error")
+		},
+	})
+	if method != http.MethodGet || e.Message != "odd: "+Redacted || e.Code != "odd" {
+		t.Errorf("%s, %+v", method, e)
+	}
+}
