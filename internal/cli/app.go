@@ -98,7 +98,6 @@ func (a *app) note(text string) { fmt.Fprintln(a.std.err, text) }
 const (
 	textNoExtensions = "extensions are not run yet: %s is left out"
 	textNoSnapshots  = "--snapshots is not available yet: message_update carries deltas"
-	textNoExport     = "--export is not available yet: a session file is JSON lines and can be read as it is"
 
 	textKeyNeedsModel = "--api-key requires a model to be specified via --model or --provider/--model"
 )
@@ -106,9 +105,6 @@ const (
 // start checks the flags that need more than the line itself, before anything is
 // opened or made. The errors are start-up errors.
 func (a *app) start() error {
-	if a.flags.export != "" {
-		return errors.New(textNoExport)
-	}
 	if err := settings.CheckToolList(splitNames(a.flags.tools)); err != nil {
 		return fmt.Errorf("--tools: %w", err)
 	}

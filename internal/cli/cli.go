@@ -70,8 +70,11 @@ func run(ctx context.Context, args []string, std stdio, lim limits) int {
 	if err != nil {
 		return failed(std.err, err)
 	}
-	if f.set["list-models"] {
+	switch {
+	case f.set["list-models"]:
 		return a.listModels()
+	case f.set["export"]:
+		return a.exportFile()
 	}
 	if err := a.start(); err != nil {
 		return failed(std.err, err)
