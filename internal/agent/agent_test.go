@@ -73,7 +73,7 @@ func (h *host) drain(queue *[]string) []agent.Queued {
 	}
 	text := (*queue)[0]
 	*queue = (*queue)[1:]
-	return []agent.Queued{{Message: user(text), Deliver: func() { h.note("deliver " + text) }}}
+	return []agent.Queued{{Message: user(text), Deliver: func() { h.note("deliver " + text) }, Return: func() { h.note("return " + text) }}}
 }
 
 func user(text string) llm.Message { return &llm.UserMessage{Content: llm.Content{llm.NewText(text)}} }
@@ -443,5 +443,68 @@ func TestAbortTellsEndsInCallOrder(t *testing.T) {
 		if diff := cmp.Diff([]string{"c1", "c2", "c3", "c4"}, ends); diff != "" {
 			t.Errorf("ends (-want +got):\n%s", diff)
 		}
+	})
+}
+
+// A message of the queue that cannot be committed is given back, and nothing more is
+// taken; an answer that cannot be committed is a failure whose calls are not run; a
+// result that cannot be committed ends the run after its turn.
+func TestCommitFaults(t *testing.T) {
+	for _, tt := range []struct {
+		name, role, want string
+		host             *host
+	}{
+		{"queued message", llm.RoleUser, `
+turn_start|start user q|end user q|deliver a|start user a|end user a|return a|start assistant error (disk full)|end assistant error (disk full)|turn_end 0`,
+			&host{steering: []string{"a", "b"}}},
+		{"answer", llm.RoleAssistant, `
+turn_start|start user q|end user q|start assistant pending|end assistant error (disk full)|turn_end 0`,
+			&host{followUp: []string{"kept"}, answers: [][]llm.Event{call(llm.StopToolUse, "quick", `{"n":1}`)}}},
+		{"result", llm.RoleToolResult, `
+turn_start|start user q|end user q|start assistant pending|end assistant toolUse
+tool c1|update c1|update c1|tool_end c1 error=false 0ms: quick {"n":1}|start result c1|end result c1|turn_end 1
+turn_start|start assistant error (disk full)|end assistant error (disk full)|turn_end 0`,
+			&host{followUp: []string{"kept"}, answers: [][]llm.Event{call(llm.StopToolUse, "quick", `{"n":1}`)}}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := tt.host
+				h.tools = tool.NewSet(fake{name: "quick"})
+				h.commit = func(m llm.Message) (llm.Message, error) {
+					if m.Role() == tt.role && (tt.role != llm.RoleUser || show(m) == "user a") {
+						return m, errors.New("disk full")
+					}
+					return m, nil
+				}
+				waiting := len(h.followUp)
+				out := h.run(t.Context(), agent.Config{}, "q")
+				check(t, h.log, tt.want)
+				if out.Fault == nil || out.Fault.Error() != "disk full" || len(h.followUp) != waiting || out.Last.StopReason != llm.StopError {
+					t.Errorf("fault %v, last %s, follow-ups %v", out.Fault, show(out.Last), h.followUp)
+				}
+			})
+		})
+	}
+}
+
+// Calls that were checked while another one was still thought about are not started
+// once an abort came.
+func TestAbortWhileCallsAreChecked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := &host{tools: tool.NewSet(fake{name: "quick"}), answers: [][]llm.Event{call(llm.StopToolUse, "quick", `{"n":1}`, "quick", `{"n":2}`)}}
+		ctx, cancel := context.WithCancel(t.Context())
+		h.run(ctx, agent.Config{
+			BeforeTool: func(_ context.Context, c *llm.ToolCall) (agent.Decision, error) {
+				if c.ID == "c2" {
+					cancel()
+				}
+				return agent.Decision{}, nil
+			},
+		}, "q")
+		check(t, h.log, `
+turn_start|start user q|end user q|start assistant pending|end assistant toolUse
+tool c1|tool c2|tool_end c2 error=true: Operation aborted|tool_end c1 error=true: Operation aborted
+start result c1|end result c1|start result c2|end result c2|turn_end 2
+turn_start|start assistant aborted (This operation was aborted)|end assistant aborted (This operation was aborted)|turn_end 0`)
 	})
 }

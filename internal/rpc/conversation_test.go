@@ -119,7 +119,7 @@ func (b *testbed) read(path string) string {
 
 // talk is a conversation under way.
 type talk struct {
-	t      *testing.T
+	t      testing.TB
 	bed    *testbed
 	server *testServer
 	out    *transcript
@@ -244,7 +244,7 @@ func (o *transcript) String() string {
 }
 
 // await returns when a record of that type that contains sub has come.
-func (o *transcript) await(t *testing.T, kind, sub string) {
+func (o *transcript) await(t testing.TB, kind, sub string) {
 	t.Helper()
 	limit := time.Now().Add(5 * time.Minute)
 	for {

@@ -40,7 +40,7 @@ const defaultSettings = `{"defaultProvider":"fake","defaultModel":"one","retry":
 
 // testbed is the surroundings of one conversation.
 type testbed struct {
-	t       *testing.T
+	t       testing.TB
 	archive *txtar.Archive
 	work    string // the agent directory's parent; "proj" is the working folder
 	dialect dialect.Dialect
@@ -64,7 +64,7 @@ type testbed struct {
 	stores  []*session.Store // in the order in which they were made
 }
 
-func newTestbed(t *testing.T, archive *txtar.Archive, work string) *testbed {
+func newTestbed(t testing.TB, archive *txtar.Archive, work string) *testbed {
 	t.Helper()
 	b := &testbed{t: t, archive: archive, work: work, also: map[string]bool{}}
 	b.dialect, _ = dialect.Named(dialect.Pi)
@@ -263,7 +263,7 @@ func (s *testServer) config() rpc.Config {
 }
 
 // stop ends engine and output, as the end of stdin does.
-func (s *testServer) stop(t *testing.T) {
+func (s *testServer) stop(t testing.TB) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
