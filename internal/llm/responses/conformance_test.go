@@ -107,7 +107,9 @@ func TestCorpus(t *testing.T) {
 			}
 		}}
 	}
-	p := protocol()
-	p.New = func(c *wire.Client) llm.Provider { return bareIDs{responses.New(c)} }
-	llmtest.RunCorpus(t, p, c)
+	for name, p := range map[string]llmtest.Protocol{"openai": protocol(), "azure": azureProtocol(nil), "codex": codexProtocol()} {
+		made := p.New
+		p.New = func(c *wire.Client) llm.Provider { return bareIDs{made(c)} }
+		t.Run(name, func(t *testing.T) { llmtest.RunCorpus(t, p, c) })
+	}
 }

@@ -74,6 +74,11 @@ func explainer(m *llm.Model) func(int, string) (string, string) {
 	if provider == "openai" {
 		provider = "OpenAI"
 	}
+	return explainerOf(provider)
+}
+
+// explainerOf is explainer for a provider of that name.
+func explainerOf(provider string) func(int, string) (string, string) {
 	return func(status int, body string) (message, code string) {
 		var envelope struct {
 			Error jsonx.Raw `json:"error"`

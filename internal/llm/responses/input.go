@@ -244,7 +244,7 @@ func (c *converter) call(t *llm.ToolCall, same bool) callItem {
 // know their call_ids again; to others the whole id is only a name.
 func (c *converter) foreignID(id string) string {
 	switch c.model.Provider {
-	case "openai", "openai-codex", "opencode":
+	case "openai", "openai-codex", "opencode", "azure", "azure-openai", "azure-openai-responses":
 		id, _, _ = strings.Cut(id, "|")
 	}
 	id = strings.Map(func(r rune) rune {

@@ -25,7 +25,7 @@ type compat struct {
 	SupportsDeveloperRole           *bool  `json:"supportsDeveloperRole"`
 	SessionAffinityFormat           string `json:"sessionAffinityFormat"`
 	PromptCacheKeyMode              string `json:"promptCacheKeyMode"`
-	SupportsStrictMode              bool   `json:"supportsStrictMode"`
+	SupportsStrictMode              *bool  `json:"supportsStrictMode"`
 	SupportsExplicitPromptCacheMode bool   `json:"supportsExplicitPromptCacheMode"`
 	SupportsMaxOutputTokens         *bool  `json:"supportsMaxOutputTokens"`
 }
@@ -66,7 +66,7 @@ type tool struct {
 	Name        string    `json:"name"`
 	Description string    `json:"description"`
 	Parameters  jsonx.Raw `json:"parameters"`
-	Strict      *bool     `json:"strict,omitzero"`
+	Strict      jsonx.Raw `json:"strict,omitzero"`
 }
 
 type reasoning struct {
@@ -81,26 +81,52 @@ type cacheOptions struct {
 // body returns the request's JSON (pi-facts.md section 7). The model's sampling
 // parameters come last and win over every other member.
 func body(req *llm.Request, c *compat) (*jsonx.Object, error) {
-	m, limited := req.Model, signedIn(req)
+	limited := signedIn(req)
 	var o jsonx.Object
-	o.Set("model", m.ID)
+	o.Set("model", req.Model.ID)
 	o.Set("input", input(req, c))
 	o.Set("stream", true)
-	if req.SessionID != "" && !req.NoCache && c.PromptCacheKeyMode != "disabled" {
-		o.Set("prompt_cache_key", firstRunes(req.SessionID, maxCacheKey))
-	}
+	setCacheKey(&o, req, c)
 	if req.NoCache && c.SupportsExplicitPromptCacheMode && !limited {
 		o.Set("prompt_cache_options", cacheOptions{Mode: "explicit"})
 	}
 	o.Set("store", false)
-	if n := llm.AnswerBudget(req); n > 0 && allowed(c.SupportsMaxOutputTokens) && !limited {
+	if !limited {
+		setCap(&o, req, c)
+	}
+	strict := jsonx.Raw(nil)
+	if c.SupportsStrictMode != nil && *c.SupportsStrictMode {
+		strict = jsonx.Raw("false")
+	}
+	setTools(&o, req, strict)
+	think(&o, req)
+	return &o, req.Model.Sampling(level(req), &o)
+}
+
+// setCacheKey names the session for the prompt cache.
+func setCacheKey(o *jsonx.Object, req *llm.Request, c *compat) {
+	if req.SessionID != "" && !req.NoCache && c.PromptCacheKeyMode != "disabled" {
+		o.Set("prompt_cache_key", firstRunes(req.SessionID, maxCacheKey))
+	}
+}
+
+// setCap caps the answer.
+func setCap(o *jsonx.Object, req *llm.Request, c *compat) {
+	if n := llm.AnswerBudget(req); n > 0 && allowed(c.SupportsMaxOutputTokens) {
 		o.Set("max_output_tokens", max(n, minOutput))
 	}
-	if len(req.Tools) > 0 {
-		o.Set("tools", declare(req.Tools, c))
+}
+
+// setTools declares the tools; strict is the value of that member, nil for none.
+func setTools(o *jsonx.Object, req *llm.Request, strict jsonx.Raw) {
+	if len(req.Tools) == 0 {
+		return
 	}
-	think(&o, req)
-	return &o, m.Sampling(level(req), &o)
+	tools := make([]tool, 0, len(req.Tools))
+	for _, s := range req.Tools {
+		tools = append(tools, tool{Type: "function", Name: s.Name, Description: s.Description, Parameters: s.Parameters, Strict: strict})
+	}
+	o.Set("tools", tools)
 }
 
 func level(req *llm.Request) llm.ThinkingLevel {
@@ -130,18 +156,6 @@ func think(o *jsonx.Object, req *llm.Request) {
 	if m.Provider == "xai" { // reasons whatever it is told
 		o.Set("include", include)
 	}
-}
-
-func declare(specs []llm.ToolSpec, c *compat) []tool {
-	tools := make([]tool, 0, len(specs))
-	for _, s := range specs {
-		t := tool{Type: "function", Name: s.Name, Description: s.Description, Parameters: s.Parameters}
-		if c.SupportsStrictMode {
-			t.Strict = new(bool)
-		}
-		tools = append(tools, t)
-	}
-	return tools
 }
 
 // headers returns the request's headers: the model's own, those that keep a session

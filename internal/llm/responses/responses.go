@@ -1,5 +1,6 @@
-// Package responses speaks OpenAI Responses (api "openai-responses"): OpenAI itself
-// and the servers that offer the same protocol.
+// Package responses speaks OpenAI Responses: OpenAI itself and the servers that offer
+// the same protocol (api "openai-responses"), Azure (azure-openai-responses) and the
+// backend of ChatGPT subscriptions (openai-codex-responses).
 //
 // It owns the request body, the reading of stream events, and the error texts of this
 // protocol (pi-facts.md sections 2 and 7). It knows no retry, no session and no key
@@ -9,6 +10,7 @@ package responses
 
 import (
 	"context"
+	"errors"
 	"iter"
 
 	"github.com/isotope-agent/isotope/internal/llm"
@@ -26,35 +28,47 @@ func New(c *wire.Client) llm.Provider { return &Provider{client: c} }
 // Stream implements llm.Provider. The first event, EventMeta, comes with the headers
 // of the answer.
 func (p *Provider) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Event, error] {
+	return exchange(ctx, p.client, req, onAzure(req.Model), func(c *compat) (wire.Request, error) {
+		h, missing := headers(req, c)
+		if missing != nil {
+			return wire.Request{}, missing
+		}
+		b, err := body(req, c)
+		return wire.Request{URL: endpoint(req.Model), Header: h, Body: b, Explain: explainer(req.Model)}, err
+	})
+}
+
+// exchange sends the request that prepare makes and returns the events of its answer.
+// late says that the server may send reasoning's encrypted content only at the end.
+func exchange(ctx context.Context, client *wire.Client, req *llm.Request, late bool, prepare func(*compat) (wire.Request, error)) iter.Seq2[llm.Event, error] {
 	return func(yield func(llm.Event, error) bool) {
-		resp, err := p.post(ctx, req)
+		resp, err := post(ctx, client, req, prepare)
 		if err != nil {
 			yield(llm.Event{}, err)
 			return
 		}
 		defer resp.Close()
-		s := &stream{resp: resp, model: req.Model, yield: yield, lateSignatures: onAzure(req.Model)}
+		s := &stream{resp: resp, model: req.Model, yield: yield, lateSignatures: late}
 		s.run()
 	}
 }
 
-func (p *Provider) post(ctx context.Context, req *llm.Request) (*wire.Response, error) {
+// post sends a request; the error is an *llm.Error.
+func post(ctx context.Context, client *wire.Client, req *llm.Request, prepare func(*compat) (wire.Request, error)) (*wire.Response, error) {
 	c, err := compatOf(req.Model)
 	if err != nil {
 		return nil, badRequest(err)
 	}
-	h, missing := headers(req, c)
-	if missing != nil {
-		return nil, missing
-	}
-	b, err := body(req, c)
-	if err != nil {
+	r, err := prepare(c)
+	var e *llm.Error
+	switch {
+	case errors.As(err, &e):
+		return nil, e
+	case err != nil:
 		return nil, badRequest(err)
 	}
-	return p.client.Post(ctx, wire.Request{
-		URL: endpoint(req.Model), Header: h, Body: b,
-		Explain: explainer(req.Model), Aborted: textNoTerminal,
-	})
+	r.Aborted = textNoTerminal
+	return client.Post(ctx, r)
 }
 
 func badRequest(err error) *llm.Error {

@@ -1,0 +1,136 @@
+package responses
+
+import (
+	"context"
+	"iter"
+	"net/url"
+	"strings"
+
+	"github.com/isotope-agent/isotope/internal/jsonx"
+	"github.com/isotope-agent/isotope/internal/llm"
+	"github.com/isotope-agent/isotope/internal/llm/wire"
+)
+
+// Texts of a setup of Azure that is not complete.
+const (
+	textNoAzureURL  = "Azure OpenAI base URL is required: set AZURE_OPENAI_BASE_URL or AZURE_OPENAI_RESOURCE_NAME"
+	textBadAzureURL = "AZURE_OPENAI_BASE_URL is not a URL"
+)
+
+// azureVersion is the version of the API where the environment names none.
+const azureVersion = "v1"
+
+// azure implements llm.Provider for models whose API is azure-openai-responses.
+type azure struct {
+	client *wire.Client
+	getenv func(string) string
+}
+
+// NewAzure returns the provider of azure-openai-responses on a client. getenv looks up
+// a variable of the environment ("" for none): the resource's URL or name, the version
+// of the API, the deployments of models. Variables of a request come first.
+func NewAzure(c *wire.Client, getenv func(string) string) llm.Provider {
+	if getenv == nil {
+		getenv = func(string) string { return "" }
+	}
+	return &azure{c, getenv}
+}
+
+// Stream implements llm.Provider. Azure may send reasoning's encrypted content only at
+// the end, whatever its URL.
+func (p *azure) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Event, error] {
+	return exchange(ctx, p.client, req, true, func(c *compat) (wire.Request, error) {
+		own := map[string]string{"api-key": req.APIKey}
+		r := wire.Request{Header: wire.Headers(own, req.Model.Headers, req.Headers), Explain: explainerOf("Azure OpenAI")}
+		if r.Header.Get("Api-Key") == "" && r.Header.Get("Authorization") == "" {
+			return r, &llm.Error{Kind: llm.ErrAuth, Message: textNoKey + req.Model.Provider}
+		}
+		var err error
+		if r.URL, err = p.endpoint(req); err != nil {
+			return r, err
+		}
+		r.Body, err = p.body(req, c)
+		return r, err
+	})
+}
+
+// lookup returns a variable of the request's credential, else of the environment.
+func (p *azure) lookup(req *llm.Request, name string) string {
+	if v, ok := req.Env[name]; ok {
+		return strings.TrimSpace(v)
+	}
+	return strings.TrimSpace(p.getenv(name))
+}
+
+// body returns the request's JSON: a deployment in place of the model.
+func (p *azure) body(req *llm.Request, c *compat) (*jsonx.Object, error) {
+	var o jsonx.Object
+	o.Set("model", p.deployment(req))
+	o.Set("input", input(req, c))
+	o.Set("stream", true)
+	setCacheKey(&o, req, c)
+	o.Set("store", false)
+	setCap(&o, req, c)
+	strict := jsonx.Raw("false")
+	if !allowed(c.SupportsStrictMode) {
+		strict = nil
+	}
+	setTools(&o, req, strict)
+	think(&o, req)
+	return &o, req.Model.Sampling(level(req), &o)
+}
+
+// deployment returns the name under which a model was deployed: what
+// AZURE_OPENAI_DEPLOYMENT_NAME_MAP says (model=deployment,…), else the model's id.
+func (p *azure) deployment(req *llm.Request) string {
+	for entry := range strings.SplitSeq(p.lookup(req, "AZURE_OPENAI_DEPLOYMENT_NAME_MAP"), ",") {
+		model, name, ok := strings.Cut(entry, "=")
+		if name = strings.TrimSpace(name); ok && name != "" && strings.TrimSpace(model) == req.Model.ID {
+			return name
+		}
+	}
+	return req.Model.ID
+}
+
+// endpoint returns the request's URL. Of Azure's own hosts, people know the resource,
+// not the path.
+func (p *azure) endpoint(req *llm.Request) (string, error) {
+	base := p.lookup(req, "AZURE_OPENAI_BASE_URL")
+	if name := p.lookup(req, "AZURE_OPENAI_RESOURCE_NAME"); base == "" && name != "" {
+		base = "https://" + name + ".openai.azure.com/openai/v1"
+	}
+	if base == "" {
+		base = strings.TrimSpace(req.Model.BaseURL)
+	}
+	if base == "" {
+		return "", &llm.Error{Kind: llm.ErrBadRequest, Message: textNoAzureURL}
+	}
+	u, err := url.Parse(base)
+	if err != nil || u.Host == "" {
+		return "", &llm.Error{Kind: llm.ErrBadRequest, Message: textBadAzureURL} // it may hold a secret
+	}
+	u.Path, u.RawPath = strings.TrimRight(u.Path, "/"), ""
+	if azureHost(u.Hostname()) {
+		switch u.Path {
+		case "", "/openai", "/openai/v1/responses":
+			u.Path, u.RawQuery = "/openai/v1", ""
+		}
+	}
+	version := p.lookup(req, "AZURE_OPENAI_API_VERSION")
+	if version == "" {
+		version = azureVersion
+	}
+	q := u.Query()
+	q.Set("api-version", version)
+	u.Path, u.RawQuery = u.Path+path, q.Encode()
+	return u.String(), nil
+}
+
+func azureHost(host string) bool {
+	for _, suffix := range []string{".openai.azure.com", ".cognitiveservices.azure.com", ".ai.azure.com"} {
+		if strings.HasSuffix(host, suffix) {
+			return true
+		}
+	}
+	return false
+}
