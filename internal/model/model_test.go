@@ -341,8 +341,8 @@ func TestCatalogue(t *testing.T) {
 	if d := r.Diagnostics(); len(d) != 0 {
 		t.Error(d)
 	}
-	for _, d := range defaultModels() { // those of protocols that are built in
-		if r.Known(d.provider) && d.provider != "azure" && !seen[d.provider+"/"+d.id] {
+	for _, d := range defaultModels() {
+		if !seen[d.provider+"/"+d.id] {
 			t.Errorf("default %s/%s is not in the catalogue", d.provider, d.id)
 		}
 	}

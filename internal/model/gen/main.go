@@ -20,8 +20,12 @@ import (
 	"github.com/isotope-agent/isotope/internal/jsonx"
 )
 
-// apis are the protocols the program speaks; models of others are left out.
-const apis = "openai-completions,openai-responses,anthropic-messages"
+// apis are the protocols whose models are taken. The program speaks all but the last,
+// which belongs to a service of another program: its models are listed, and choosing one
+// says that its protocol is not there.
+const apis = "openai-completions,openai-responses,azure-openai-responses,openai-codex-responses," +
+	"anthropic-messages,bedrock-converse-stream,google-generative-ai,google-vertex,mistral-conversations," +
+	"pi-messages"
 
 // The file of facts; data/catalogue/README.md of the shared documents describes it.
 type facts struct {
