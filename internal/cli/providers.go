@@ -8,6 +8,9 @@ import (
 
 	"github.com/isotope-agent/isotope/internal/llm"
 	"github.com/isotope-agent/isotope/internal/llm/anthropic"
+	"github.com/isotope-agent/isotope/internal/llm/bedrock"
+	"github.com/isotope-agent/isotope/internal/llm/google"
+	"github.com/isotope-agent/isotope/internal/llm/mistral"
 	"github.com/isotope-agent/isotope/internal/llm/openai"
 	"github.com/isotope-agent/isotope/internal/llm/record"
 	"github.com/isotope-agent/isotope/internal/llm/responses"
@@ -50,24 +53,42 @@ func (p *providers) get(api string) (llm.Provider, error) {
 	if made, ok := p.made[api]; ok {
 		return made, nil
 	}
-	var made llm.Provider
-	switch api {
-	case llm.APIOpenAICompletions:
-		made = openai.New(p.client())
-	case llm.APIOpenAIResponses:
-		made = responses.New(p.client())
-	case llm.APIAnthropicMessages:
-		made = anthropic.New(p.client())
-	case llm.APIScripted:
-		made = scripted.New(p.cwd)
-	default:
-		return nil, fmt.Errorf("the protocol %q is not available yet: choose a model of another provider", api)
+	made, err := p.make(api)
+	if err != nil {
+		return nil, err
 	}
 	if p.tape != nil {
 		made = p.tape.Record(made)
 	}
 	p.made[api] = made
 	return made, nil
+}
+
+// make builds the client for a protocol.
+func (p *providers) make(api string) (llm.Provider, error) {
+	switch api {
+	case llm.APIOpenAICompletions:
+		return openai.New(p.client()), nil
+	case llm.APIOpenAIResponses:
+		return responses.New(p.client()), nil
+	case llm.APIAzureResponses:
+		return responses.NewAzure(p.client(), os.Getenv), nil
+	case llm.APICodexResponses:
+		return responses.NewCodex(p.client(), nil), nil
+	case llm.APIAnthropicMessages:
+		return anthropic.New(p.client()), nil
+	case llm.APIBedrockConverse:
+		return bedrock.New(p.client(), bedrock.Options{Getenv: os.Getenv}), nil
+	case llm.APIGoogleGenerative:
+		return google.New(p.client()), nil
+	case llm.APIGoogleVertex:
+		return google.NewVertex(p.client(), google.VertexOptions{Getenv: os.Getenv}), nil
+	case llm.APIMistral:
+		return mistral.New(p.client()), nil
+	case llm.APIScripted:
+		return scripted.New(p.cwd), nil
+	}
+	return nil, fmt.Errorf("the protocol %q is not known: choose a model of another provider", api)
 }
 
 // record makes the file of --record, to which all providers write from now on; what a
