@@ -113,11 +113,11 @@ func New(opt Options) *Keys {
 	}
 	k := &Keys{opt: opt, values: &values{run: opt.Run}, runtime: map[string]string{}, renewals: map[string]*renewal{}, unsaved: map[string]unsaved{}}
 	k.flows = sync.OnceValue(func() []Flow {
-		if opt.Flows != nil {
-			return opt.Flows
+		if k.opt.Flows != nil {
+			return k.opt.Flows
 		}
-		o := opt.Flow
-		o.Program, o.Now = first(o.Program, opt.Program), opt.Now
+		o := k.opt.Flow
+		o.Program, o.Now = first(o.Program, k.opt.Program), k.opt.Now
 		return Flows(o)
 	})
 	k.store.read = os.ReadFile

@@ -84,27 +84,39 @@ func TestPrecedence(t *testing.T) {
 		{"environment", noConfig, "", "xai", Credential{APIKey: "env", Source: SourceEnvironment, Label: "XAI_API_KEY"}},
 		{"scripted", setup{}, "", "scripted", Credential{Source: SourceNone}},
 		{
-			"bearer token", setup{env: map[string]string{"ANTHROPIC_AUTH_TOKEN": "t", "ANTHROPIC_API_KEY": "k"}}, "", "anthropic",
+			"bearer token",
+			setup{env: map[string]string{"ANTHROPIC_AUTH_TOKEN": "t", "ANTHROPIC_API_KEY": "k"}},
+			"", "anthropic",
 			Credential{Headers: map[string]string{"Authorization": "Bearer t"}, Source: SourceEnvironment, Label: "ANTHROPIC_AUTH_TOKEN"},
 		},
 		{
-			"profile", setup{env: map[string]string{"AWS_PROFILE": "p"}}, "", "amazon-bedrock",
+			"profile",
+			setup{env: map[string]string{"AWS_PROFILE": "p"}},
+			"", "amazon-bedrock",
 			Credential{Source: SourceEnvironment, Label: "AWS_PROFILE"},
 		},
 		{
-			"variables of the entry", setup{own: `{"p":{"type":"api_key","key":"$KEY","env":{"KEY":"inner","OTHER":"x"}}}`, env: map[string]string{"KEY": "outer"}}, "", "p",
+			"variables of the entry",
+			setup{own: `{"p":{"type":"api_key","key":"$KEY","env":{"KEY":"inner","OTHER":"x"}}}`, env: map[string]string{"KEY": "outer"}},
+			"", "p",
 			Credential{APIKey: "inner", Env: map[string]string{"KEY": "inner", "OTHER": "x"}, Source: SourceStored},
 		},
 		{
-			"an entry of variables alone", setup{own: `{"openai":{"type":"api_key","env":{"OPENAI_API_KEY":"inner"}}}`}, "", "openai",
+			"an entry of variables alone",
+			setup{own: `{"openai":{"type":"api_key","env":{"OPENAI_API_KEY":"inner"}}}`},
+			"", "openai",
 			Credential{APIKey: "inner", Env: map[string]string{"OPENAI_API_KEY": "inner"}, Source: SourceStored},
 		},
 		{
-			"login", setup{own: `{"p":{"type":"oauth","access":"a","refresh":"r","expires":2000000}}`}, "", "p",
+			"login",
+			setup{own: `{"p":{"type":"oauth","access":"a","refresh":"r","expires":2000000}}`},
+			"", "p",
 			Credential{APIKey: "a", Source: SourceStored},
 		},
 		{
-			"an empty variable is none", setup{env: map[string]string{"QWEN_TOKEN_PLAN_TEAM_API_KEY": "", "QWEN_TOKEN_PLAN_API_KEY": "second"}}, "", "qwen-token-plan",
+			"an empty variable is none",
+			setup{env: map[string]string{"QWEN_TOKEN_PLAN_TEAM_API_KEY": "", "QWEN_TOKEN_PLAN_API_KEY": "second"}},
+			"", "qwen-token-plan",
 			Credential{APIKey: "second", Source: SourceEnvironment, Label: "QWEN_TOKEN_PLAN_API_KEY"},
 		},
 	}
@@ -145,11 +157,13 @@ func TestErrors(t *testing.T) {
 			`Failed to resolve API key of provider "mine": its command could not be run`,
 		},
 		{
-			"silent command", "mine", setup{apiKey: "!x", run: func(context.Context, string) (string, error) { return " \n", nil }},
+			"silent command", "mine",
+			setup{apiKey: "!x", run: func(context.Context, string) (string, error) { return " \n", nil }},
 			`Failed to resolve API key of provider "mine": its command printed nothing`,
 		},
 		{
-			"expired login", "p", setup{own: `{"p":{"type":"oauth","access":"top-secret","refresh":"top-secret","expires":1}}`},
+			"expired login", "p",
+			setup{own: `{"p":{"type":"oauth","access":"top-secret","refresh":"top-secret","expires":1}}`},
 			`Authentication failed for "p". Credentials may have expired or network is unavailable. Run 'isotope auth login p' to re-authenticate.`,
 		},
 		{

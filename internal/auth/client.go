@@ -172,35 +172,36 @@ type fault struct {
 
 // fault reads an error answer in the forms that servers send it in.
 func (r reply) fault() fault {
-	members, err := jsonx.Members(r.body)
+	top := membersOf(r.body)
+	inner := membersOf(top["error"])
+	code := first(plain(top["error"]), plain(inner["code"]), plain(inner["type"]))
+	text := first(plain(top["error_description"]), plain(inner["message"]), plain(top["message"]), plain(top["detail"]))
+	return fault{code, text, seconds(top["interval"])}
+}
+
+// membersOf returns the members of an object, none for something else.
+func membersOf(raw jsonx.Raw) map[string]jsonx.Raw {
+	if raw.Kind() != '{' {
+		return nil
+	}
+	members, err := jsonx.Members(raw)
 	if err != nil {
-		return fault{}
+		return nil
 	}
-	var f fault
-	text := map[string]string{}
+	out := make(map[string]jsonx.Raw, len(members))
 	for _, m := range members {
-		switch {
-		case m.Name == "interval":
-			f.Interval = seconds(m.Value)
-		case m.Value.Kind() == '"':
-			var s string
-			if jsonx.Unmarshal(m.Value, &s) == nil {
-				text[m.Name] = s
-			}
-		case m.Name == "error" && m.Value.Kind() == '{':
-			var e struct {
-				Code    string `json:"code"`
-				Type    string `json:"type"`
-				Message string `json:"message"`
-			}
-			if jsonx.Unmarshal(m.Value, &e) == nil {
-				text["error"], text["message"] = first(e.Code, e.Type), e.Message
-			}
-		}
+		out[m.Name] = m.Value
 	}
-	f.Code = text["error"]
-	f.Text = first(text["error_description"], text["message"], text["detail"])
-	return f
+	return out
+}
+
+// plain returns a JSON text's value, "" for other values.
+func plain(raw jsonx.Raw) string {
+	text := ""
+	if raw.Kind() == '"' && jsonx.Unmarshal(raw, &text) != nil {
+		return ""
+	}
+	return text
 }
 
 func first(texts ...string) string {
@@ -214,12 +215,11 @@ func first(texts ...string) string {
 
 // seconds reads a number that some servers send as a text; 0 for none.
 func seconds(raw jsonx.Raw) float64 {
-	var text string
-	if raw.Kind() == '"' && jsonx.Unmarshal(raw, &text) == nil {
+	if text := plain(raw); text != "" {
 		raw = jsonx.Raw(strings.TrimSpace(text))
 	}
 	var n float64
-	if jsonx.Unmarshal(raw, &n) != nil || n < 0 {
+	if len(raw) == 0 || jsonx.Unmarshal(raw, &n) != nil || n < 0 {
 		return 0
 	}
 	return n

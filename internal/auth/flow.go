@@ -152,19 +152,7 @@ func newLogin(access, refresh string, expires time.Time, extra ...any) Login {
 }
 
 // member returns a text of the login's entry, "" for none.
-func (l Login) member(name string) string {
-	members, err := jsonx.Members(l.Raw)
-	if err != nil {
-		return ""
-	}
-	text := ""
-	for _, m := range members {
-		if m.Name == name && jsonx.Unmarshal(m.Value, &text) != nil {
-			text = ""
-		}
-	}
-	return text
-}
+func (l Login) member(name string) string { return plain(membersOf(l.Raw)[name]) }
 
 // newPKCE returns a code verifier and its S256 challenge (RFC 7636).
 func newPKCE() (verifier, challenge string) {
