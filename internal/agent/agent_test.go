@@ -454,17 +454,23 @@ func TestCommitFaults(t *testing.T) {
 		name, role, want string
 		host             *host
 	}{
-		{"queued message", llm.RoleUser, `
+		{
+			"queued message", llm.RoleUser, `
 turn_start|start user q|end user q|deliver a|start user a|end user a|return a|start assistant error (disk full)|end assistant error (disk full)|turn_end 0`,
-			&host{steering: []string{"a", "b"}}},
-		{"answer", llm.RoleAssistant, `
+			&host{steering: []string{"a", "b"}},
+		},
+		{
+			"answer", llm.RoleAssistant, `
 turn_start|start user q|end user q|start assistant pending|end assistant error (disk full)|turn_end 0`,
-			&host{followUp: []string{"kept"}, answers: [][]llm.Event{call(llm.StopToolUse, "quick", `{"n":1}`)}}},
-		{"result", llm.RoleToolResult, `
+			&host{followUp: []string{"kept"}, answers: [][]llm.Event{call(llm.StopToolUse, "quick", `{"n":1}`)}},
+		},
+		{
+			"result", llm.RoleToolResult, `
 turn_start|start user q|end user q|start assistant pending|end assistant toolUse
 tool c1|update c1|update c1|tool_end c1 error=false 0ms: quick {"n":1}|start result c1|end result c1|turn_end 1
 turn_start|start assistant error (disk full)|end assistant error (disk full)|turn_end 0`,
-			&host{followUp: []string{"kept"}, answers: [][]llm.Event{call(llm.StopToolUse, "quick", `{"n":1}`)}}},
+			&host{followUp: []string{"kept"}, answers: [][]llm.Event{call(llm.StopToolUse, "quick", `{"n":1}`)}},
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

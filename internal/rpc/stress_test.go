@@ -35,8 +35,8 @@ const stressScript = `
 // call has its result, and the end comes.
 func TestStress(t *testing.T) {
 	seeds := uint64(60)
-	if testing.Short() {
-		seeds = 10
+	if testing.Short() || raceEnabled {
+		seeds = 15
 	}
 	first := uint64(1)
 	if *stressSeed != 0 {
