@@ -340,3 +340,27 @@ func TestEngineAnswersUntilTheEndAndAfter(t *testing.T) {
 		}
 	})
 }
+
+// Field report 64: a follow-up that a handler of agent_end queues is delivered in the
+// same run.
+func TestFollowUpQueuedAtAgentEnd(t *testing.T) {
+	var c *talk
+	done := false
+	inBubble(t, repeats, func(b *testbed) {
+		b.hooks.Event = func(_ context.Context, ev event.Event) {
+			if _, ok := ev.(event.AgentEnd); ok && !done {
+				done = true
+				c.server.eng.Submit(engine.Input{Kind: engine.InputFollowUp, Text: "one more"}, func(engine.Disposition, error) {})
+			}
+		}
+	}, func(talk *talk) {
+		c = talk
+		c.send(`{"type":"prompt","message":"hi"}`)
+		c.await("agent_settled", "")
+		want(t, c.since(`agent_end messages=2 willRetry=false`), `
+{"type":"agent_settled","aborted":false}`)
+		if out := strings.Join(c.lines(), "\n"); strings.Count(out, "agent_settled") != 1 || !strings.Contains(out, "answer to one more") {
+			t.Errorf("output:\n%s", out)
+		}
+	})
+}
