@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"time"
 
 	"github.com/isotope-agent/isotope/internal/auth"
@@ -38,6 +39,21 @@ type Config struct {
 	NormalizeImages func(images []*llm.Image) (kept []*llm.Image, notes []string)
 	// NewStore makes a new session; parent is recorded in its header.
 	NewStore func(parent string) (*session.Store, error)
+	// OpenStore opens a session file that must be there, ImportStore a copy of one. Nil:
+	// it cannot be done here.
+	OpenStore   func(path string) (*session.Store, error)
+	ImportStore func(path string) (*session.Store, error)
+	// Sessions lists sessions: of this folder, or of all. Nil lists none.
+	Sessions func(all bool) []session.Info
+	// Enter makes a folder the one to work in, for a session that is about to take the
+	// live one's place: settings, resources and tools are those of that folder then. An
+	// error leaves everything as it was. Nil: sessions of other folders work in this one.
+	Enter func(store *session.Store, cwd string) error
+	// Reload reads settings, models, keys and resources again; nil: nothing is to be read.
+	Reload func() error
+	// Refresh reads keys again and gets the newest lists of models; nil: there is nothing
+	// newer than the registry.
+	Refresh func(ctx context.Context, opt RefreshOptions) []ProviderError
 	// Bash runs direct bash commands; see BashConfig.
 	Bash BashConfig
 	// Cwd is the folder in which the session works.

@@ -72,7 +72,9 @@ type Engine struct {
 	store    *session.Store
 	conv     conversation
 	tools    *tool.Set
-	model    *llm.Model
+	model    *llm.Model // with the session's budget as its ContextWindow
+	listed   *llm.Model // the same as the catalogue has it
+	cwd      string     // where the session works
 	thinking llm.ThinkingLevel
 	chosen   model.Initial
 	queues   queues
@@ -85,6 +87,8 @@ type Engine struct {
 	deferred    []deferredBash // records that wait for the run to settle
 	saves       []func()       // settings that wait to be written
 	lane        lane
+	refresh     refreshing
+	navigating  bool // a move in the tree that takes its time is under way
 	closing     bool
 	closed      []func()
 }
@@ -97,6 +101,7 @@ func New(cfg Config, store *session.Store) *Engine {
 		stopped: make(chan struct{}),
 		bash:    map[*bashCommand]struct{}{},
 	}
+	e.cwd = e.cfg.Cwd
 	e.ctx, e.cancel = context.WithCancelCause(context.Background())
 	go e.loop()
 	first := e.ready(store)

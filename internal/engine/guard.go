@@ -108,6 +108,26 @@ func (h *Hooks) guardSession(catch catcher) {
 			return cancelled, err
 		}
 	}
+	if f := h.BeforeTree; f != nil {
+		h.BeforeTree = func(ctx context.Context, target string) (cancelled bool, err error) {
+			err = catch("session tree", func() (err error) { cancelled, err = f(ctx, target); return err })
+			return cancelled, err
+		}
+	}
+	if f := h.Completions; f != nil {
+		h.Completions = func(ctx context.Context, command, prefix string) (list []Completion, err error) {
+			err = catch("completions", func() (err error) { list, err = f(ctx, command, prefix); return err })
+			return list, err
+		}
+	}
+	if f := h.Shortcut; f != nil {
+		h.Shortcut = func(key string) (run func(context.Context), ok bool) {
+			if catch("shortcut", func() error { run, ok = f(key); return nil }) != nil {
+				return nil, false
+			}
+			return run, ok
+		}
+	}
 	for name, hook := range map[string]*func(context.Context, string){"session start": &h.SessionStart, "session shutdown": &h.SessionShutdown} {
 		if f := *hook; f != nil {
 			*hook = func(ctx context.Context, reason string) {

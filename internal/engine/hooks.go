@@ -37,6 +37,14 @@ type Hooks struct {
 	UserBash func(ctx context.Context, command string) (handled bool, output string, exitCode int, err error)
 	// BeforeSwitch may cancel a session replacement; kind is "new", "resume" or "fork".
 	BeforeSwitch func(ctx context.Context, kind string) (cancelled bool, err error)
+	// BeforeTree may cancel a move to another entry of the session tree.
+	BeforeTree func(ctx context.Context, targetID string) (cancelled bool, err error)
+	// Completions lists what may follow an extension command; nil: it completes nothing.
+	Completions func(ctx context.Context, command, prefix string) ([]Completion, error)
+	// Shortcuts lists the keys that extensions listen to; Shortcut looks one up, on the
+	// engine goroutine, and run does what it stands for.
+	Shortcuts func() []Shortcut
+	Shortcut  func(key string) (run func(ctx context.Context), ok bool)
 	// SessionStart and SessionShutdown frame the life of a session.
 	SessionStart    func(ctx context.Context, reason string)
 	SessionShutdown func(ctx context.Context, reason string)
@@ -48,6 +56,19 @@ type InputResult struct {
 	Replace bool // Text and Images stand for it
 	Text    string
 	Images  []*llm.Image
+}
+
+// Completion is one way to go on with the argument of a command.
+type Completion struct {
+	Value       string `json:"value"`
+	Label       string `json:"label"`
+	Description string `json:"description,omitzero"`
+}
+
+// Shortcut is a key that an extension listens to.
+type Shortcut struct {
+	Key         string `json:"key"`
+	Description string `json:"description,omitzero"`
 }
 
 // BeforeRunResult is what a BeforeRun hook adds.

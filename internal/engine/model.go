@@ -39,7 +39,8 @@ func (e *Engine) SetModel(provider, id string, persist bool, reply func(*llm.Mod
 		if !e.cfg.Models.Usable(provider) {
 			return nil, errors.New(e.cfg.Keys.MissingKey(provider))
 		}
-		return m, e.switchModel(m, "", "set", persist)
+		err = e.switchModel(m, "", "set", persist)
+		return e.model, err
 	})
 }
 
@@ -73,7 +74,7 @@ func (e *Engine) switchModel(m *llm.Model, asked llm.ThinkingLevel, source strin
 		return fmt.Errorf("storing the model change: %w", err)
 	}
 	before := e.model
-	e.model = m
+	e.setModel(m, e.cfg.Settings.DefaultContextWindow(m.Provider, m.ID))
 	e.chosen = model.Initial{}
 	err := e.changeThinking(SavedModel(e.cfg.Settings).SwitchThinking(m, asked, e.thinking))
 	e.tellModel(before, source) // the entry stands, whatever became of the level's
@@ -164,7 +165,7 @@ type Catalogue struct {
 // AvailableModels replies with the models that can be used now.
 func (e *Engine) AvailableModels(reply func(Catalogue, error)) {
 	ask(e, true, reply, func() (Catalogue, error) {
-		return Catalogue{Models: e.cfg.Models.Available(), ScopedModels: e.cfg.Scope}, nil
+		return e.catalogue(), nil
 	})
 }
 

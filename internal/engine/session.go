@@ -16,16 +16,13 @@ import (
 // errNameEmpty refuses a blank session name.
 var errNameEmpty = errors.New("Session name cannot be empty")
 
-// Switched is the outcome of a session replacement.
-type Switched struct {
-	Cancelled bool `json:"cancelled"`
-}
-
 // installation is a session that is ready to become the live one.
 type installation struct {
 	store    *session.Store
+	cwd      string // where it works
 	had      session.Selection
-	fresh    bool // it says nothing yet
+	fresh    bool  // it says nothing yet
+	budget   int64 // of its model, in tokens; 0 for the model's own
 	tools    *tool.Set
 	chosen   model.Initial
 	steering QueueMode
@@ -42,10 +39,11 @@ func (e *Engine) ready(store *session.Store) installation {
 		e.cfg.Report("reading the session's model: " + err.Error())
 	}
 	set := e.cfg.Settings
+	chosen := e.cfg.Choose(had)
 	return installation{
-		store: store, had: had, fresh: !had.HasMessages && had.Model == nil,
+		store: store, budget: e.budgetFor(chosen.Model, had), had: had, fresh: !had.HasMessages && had.Model == nil,
 		tools:    e.cfg.Tools(ToolEnv{SessionID: store.ID(), Model: e.currentModel, Vars: e.childVars}),
-		chosen:   e.cfg.Choose(had),
+		chosen:   chosen,
 		steering: QueueMode(set.SteeringMode()), followUp: QueueMode(set.FollowUpMode()), retry: set.Retry().Enabled,
 		compact: set.Compaction("", "").Enabled,
 	}
@@ -56,10 +54,14 @@ func (e *Engine) install(in installation) {
 	before, level := e.model, e.thinking
 	replaces := e.store != nil
 	e.store, e.tools, e.chosen = in.store, in.tools, in.chosen
+	if in.cwd != "" {
+		e.cwd = in.cwd
+	}
 	e.queues.steeringMode, e.queues.followUpMode = in.steering, in.followUp
 	e.retry.enabled, e.autoCompact = in.retry, in.compact
 	e.conv.reset(in.fresh)
-	e.model, e.thinking = in.chosen.Model, in.chosen.Thinking
+	e.setModel(in.chosen.Model, in.budget)
+	e.thinking = in.chosen.Thinking
 	e.firstEntries(in.fresh, in.had)
 	if replaces {
 		e.tellChoice(before, level)
@@ -82,6 +84,9 @@ func (e *Engine) firstEntries(fresh bool, had session.Selection) {
 	if m := e.model; m != nil && (fresh || had.Model != nil && (had.Model.Provider != m.Provider || had.Model.ID != m.ID)) {
 		bodies = append(bodies, session.ModelChange{Provider: m.Provider, ModelID: m.ID})
 	}
+	if fresh && e.budgeted() {
+		bodies = append(bodies, session.ContextWindowChange{ContextWindow: e.model.ContextWindow})
+	}
 	if fresh && e.model != nil || !fresh && had.Thinking != e.thinking {
 		bodies = append(bodies, session.ThinkingLevelChange{ThinkingLevel: e.thinking})
 	}
@@ -91,65 +96,6 @@ func (e *Engine) firstEntries(fresh bool, had session.Selection) {
 			return
 		}
 	}
-}
-
-// NewSession replaces the session by a new one. parent is recorded in its header.
-func (e *Engine) NewSession(parent string, reply func(Switched, error)) {
-	e.replace("new", func() (*session.Store, error) { return e.cfg.NewStore(parent) }, reply)
-}
-
-// replace runs a session replacement: it holds the lane until it is done. What
-// ordinary commands come meanwhile wait; getters and interrupts do not.
-func (e *Engine) replace(kind string, open func() (*session.Store, error), reply func(Switched, error)) {
-	refuse := func(err error) { reply(Switched{}, err) }
-	step := func() {
-		e.lane.held = true
-		e.goDo(func() {
-			res, err := try(e, func() (Switched, error) { return e.swap(kind, open) })
-			e.post(func() {
-				reply(res, err)
-				e.releaseLane()
-				e.checkClosed()
-			})
-		})
-	}
-	ok := e.post(func() { e.enter(&waiter{step: step, refuse: refuse}) })
-	if !ok {
-		refuse(ErrShutdown)
-	}
-}
-
-// swap does the replacement on its own goroutine: ask, open, abort and persist what
-// runs, then switch. A failure before the switch leaves the old session as it was.
-func (e *Engine) swap(kind string, open func() (*session.Store, error)) (Switched, error) {
-	if hook := e.cfg.Hooks.BeforeSwitch; hook != nil {
-		cancelled, err := hook(e.ctx, kind)
-		if err != nil {
-			return Switched{}, err
-		}
-		if cancelled {
-			return Switched{Cancelled: true}, nil
-		}
-	}
-	store, err := open()
-	if err != nil {
-		return Switched{}, err
-	}
-	e.stopRun(errReplaced)
-	e.hookLife(e.cfg.Hooks.SessionShutdown, kind)
-	next := e.ready(store)
-	var old *session.Store
-	e.sync(func() {
-		old = e.store
-		e.install(next)
-	})
-	if old != nil {
-		if err := errors.Join(old.Sync(), old.Close()); err != nil {
-			e.cfg.Report("closing the session: " + err.Error())
-		}
-	}
-	e.hookLife(e.cfg.Hooks.SessionStart, kind)
-	return Switched{}, nil
 }
 
 // stopRun aborts prompts that are not accepted and the run, drops the queues, and

@@ -109,6 +109,21 @@ func (v *View) Raw(i int) (jsonx.Raw, error) {
 	return raw.Clone(), nil
 }
 
+// Text returns the text of entry i, a message or an extension's message: its text
+// blocks joined.
+func (v *View) Text(i int) (string, error) {
+	r := v.reader()
+	defer r.close()
+	raw, err := r.line(&v.recs[i])
+	if err != nil {
+		return "", err
+	}
+	if v.recs[i].typ == typMessage {
+		return contentText(member(v.recs[i].message(raw), "content")), nil
+	}
+	return contentText(member(raw, "content")), nil
+}
+
 // Entries yields the JSON of the entries behind the one with the id since, in the
 // order of the file; of all with "". An id that is not there is an
 // *EntryNotFoundError. What is yielded is valid until the next step of the loop; it
