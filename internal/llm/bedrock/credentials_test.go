@@ -174,7 +174,8 @@ func TestCredentials(t *testing.T) {
 		{"a role", setup{vars: role, files: files(), answers: answers}, "eu-west-1 AKROLE"},
 		{"a container", setup{vars: map[string]string{"AWS_CONTAINER_CREDENTIALS_RELATIVE_URI": "/v2/x"}, answers: answers}, "us-east-1 AKCONTAINER"},
 		{
-			"a pod", setup{vars: map[string]string{"AWS_CONTAINER_CREDENTIALS_FULL_URI": "http://pod.invalid/keys", "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE": "/pod/token"}, files: map[string]string{"/pod/token": "pod-token-1\n"}, answers: answers},
+			"a pod",
+			setup{vars: map[string]string{"AWS_CONTAINER_CREDENTIALS_FULL_URI": "http://pod.invalid/keys", "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE": "/pod/token"}, files: map[string]string{"/pod/token": "pod-token-1\n"}, answers: answers},
 			"us-east-1 AKCONTAINER",
 		},
 		{"a proxy that adds its own", setup{key: "key", vars: with("AWS_BEDROCK_SKIP_AUTH", "1")}, "us-east-1 dummy-access-key"},

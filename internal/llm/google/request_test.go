@@ -191,7 +191,8 @@ func TestContents(t *testing.T) {
 			{"role":"user","parts":[{"functionResponse":{"id":"x_2","name":"read","response":{"error":"No result provided"}}}]},
 			{"role":"user","parts":[{"text":"go"}]}]`},
 		{
-			"a model without eyes", &blind, []llm.Message{user(llm.NewImage("AAAA", "image/png"))},
+			"a model without eyes", &blind,
+			[]llm.Message{user(llm.NewImage("AAAA", "image/png"))},
 			`[{"role":"user","parts":[{"text":"(image omitted: model does not support images)"}]}]`,
 		},
 		{"nothing", three, nil, `[]`},

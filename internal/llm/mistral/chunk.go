@@ -12,28 +12,82 @@ import (
 type chunk struct {
 	ID      jsonx.Raw `json:"id"`
 	Model   jsonx.Raw `json:"model"`
-	Choices jsonx.Raw `json:"choices"`
+	Choices choices   `json:"choices"`
 	Usage   jsonx.Raw `json:"usage"`
 	apiError
 }
 
 func (c *chunk) reset() {
-	for _, raw := range []*jsonx.Raw{
-		&c.ID, &c.Model, &c.Choices, &c.Usage, &c.Object, &c.Message, &c.Detail, &c.Type, &c.Code, &c.Error,
-	} {
+	for _, raw := range []*jsonx.Raw{&c.ID, &c.Model, &c.Usage, &c.Object, &c.Message, &c.Detail, &c.Type, &c.Code, &c.Error} {
 		*raw = (*raw)[:0]
 	}
+	c.Choices.found = false
+}
+
+// choices is the choice with index 0, or without an index; others are skipped.
+type choices struct {
+	found  bool
+	choice choice
+	other  choice
 }
 
 type choice struct {
 	Index  jsonx.Raw `json:"index"`
 	Finish jsonx.Raw `json:"finish_reason"`
-	Delta  jsonx.Raw `json:"delta"`
+	Delta  delta     `json:"delta"`
 }
 
+func (c *choice) reset() {
+	for _, raw := range []*jsonx.Raw{&c.Index, &c.Finish, &c.Delta.Content, &c.Delta.ToolCalls} {
+		*raw = (*raw)[:0]
+	}
+}
+
+// delta is an object; other values add nothing.
 type delta struct {
 	Content   jsonx.Raw `json:"content"` // a string, or contentParts
 	ToolCalls jsonx.Raw `json:"tool_calls"`
+}
+
+// UnmarshalJSONFrom reads the array of choices.
+func (c *choices) UnmarshalJSONFrom(dec *jsonx.Decoder) error {
+	if dec.PeekKind() != '[' {
+		return dec.SkipValue()
+	}
+	if _, err := dec.ReadToken(); err != nil {
+		return err
+	}
+	for dec.PeekKind() != ']' {
+		if dec.PeekKind() != '{' {
+			if err := dec.SkipValue(); err != nil {
+				return err
+			}
+			continue
+		}
+		into := &c.choice
+		if c.found {
+			into = &c.other
+		}
+		into.reset()
+		if err := jsonx.UnmarshalDecode(dec, into); err != nil {
+			return err
+		}
+		if !c.found {
+			n, ok := tokens(into.Index)
+			c.found = n == 0 && (ok || !present(into.Index))
+		}
+	}
+	_, err := dec.ReadToken()
+	return err
+}
+
+// UnmarshalJSONFrom reads a delta.
+func (d *delta) UnmarshalJSONFrom(dec *jsonx.Decoder) error {
+	if dec.PeekKind() != '{' {
+		return dec.SkipValue()
+	}
+	type plain delta
+	return jsonx.UnmarshalDecode(dec, (*plain)(d))
 }
 
 type contentPart struct {

@@ -108,16 +108,17 @@ func (s *stream) event(ev sse.Event, data []byte) {
 		return
 	}
 	s.meta(c)
-	for _, ch := range objects[choice](c.Choices) {
-		if i, _ := tokens(ch.Index); i == 0 {
-			s.choice(&ch)
-		}
+	if c.Choices.found {
+		s.choice(&c.Choices.choice)
 	}
 }
 
 // meta reads what a chunk says of the whole answer.
 func (s *stream) meta(c *chunk) {
-	e := llm.Event{Kind: llm.EventMeta, Usage: usageOf(c.Usage)}
+	e := llm.Event{Kind: llm.EventMeta}
+	if len(c.Usage) > 0 {
+		e.Usage = usageOf(c.Usage)
+	}
 	if !s.started {
 		e.ResponseID, e.ResponseModel = text(c.ID), text(c.Model)
 		s.started = e.ResponseID != ""
@@ -131,10 +132,7 @@ func (s *stream) choice(c *choice) {
 	if reason := text(c.Finish); reason != "" {
 		s.finish = reason
 	}
-	var d delta
-	if !into(c.Delta, '{', &d) {
-		return
-	}
+	d := &c.Delta
 	if len(d.Content) > 0 && d.Content[0] == '[' {
 		for _, p := range objects[contentPart](d.Content) {
 			s.part(&p)
@@ -142,8 +140,10 @@ func (s *stream) choice(c *choice) {
 	} else {
 		s.grow(d.Content, false)
 	}
-	for _, t := range objects[toolDelta](d.ToolCalls) {
-		s.toolCall(&t)
+	if len(d.ToolCalls) > 0 {
+		for _, t := range objects[toolDelta](d.ToolCalls) {
+			s.toolCall(&t)
+		}
 	}
 }
 
