@@ -93,18 +93,18 @@ func TestPageShowsTheSession(t *testing.T) {
 		}
 	}
 	for expression, want := range map[string]int{
-		`document.querySelectorAll(".diff .added").length`:                                                                                    3,
-		`document.querySelectorAll(".diff .removed").length`:                                                                                  1,
-		`document.querySelectorAll(".picture img").length`:                                                                                    1,
-		`document.querySelector(".picture img").naturalWidth`:                                                                                 320,
-		`document.querySelectorAll(".table tbody tr").length`:                                                                                 3,
-		`document.querySelectorAll("details.thought:not([open])").length`:                                                                     2,
-		`document.querySelectorAll(".code .tk-keyword").length`:                                                                               5,
-		`document.querySelectorAll(".row .chip.label").length`:                                                                                1,
-		`[...document.querySelectorAll(".fg1")].filter(n => /FAIL/.test(n.textContent)).length`:                                               2,
+		`document.querySelectorAll(".diff .added").length`:                                      3,
+		`document.querySelectorAll(".diff .removed").length`:                                    1,
+		`document.querySelectorAll(".picture img").length`:                                      1,
+		`document.querySelector(".picture img").naturalWidth`:                                   320,
+		`document.querySelectorAll(".table tbody tr").length`:                                   3,
+		`document.querySelectorAll("details.thought:not([open])").length`:                       2,
+		`document.querySelectorAll(".code .tk-keyword").length`:                                 5,
+		`document.querySelectorAll(".row .chip.label").length`:                                  1,
+		`[...document.querySelectorAll(".fg1")].filter(n => /FAIL/.test(n.textContent)).length`: 2,
 		`[...document.querySelectorAll("button:not([aria-hidden])")].filter(b => !(b.getAttribute("aria-label") || b.innerText || b.textContent).trim()).length`: 0,
-		`document.querySelectorAll("#outline [role=treeitem]").length`:                                                                        17,
-		`document.querySelectorAll("#outline [aria-level='2']").length`:                                                                       2,
+		`document.querySelectorAll("#outline [role=treeitem]").length`:                                                                                           17,
+		`document.querySelectorAll("#outline [aria-level='2']").length`:                                                                                          2,
 	} {
 		if got := eval[int](tb, expression); got != want {
 			t.Errorf("%s = %d, want %d", expression, got, want)
@@ -340,7 +340,7 @@ func TestThemes(t *testing.T) {
 	path := exported(t, demo, demoOptions())
 	for _, dark := range []bool{false, true} {
 		name := map[bool]string{false: "light", true: "dark"}[dark]
-		tb := shown(t, b, path, "#entry=a1b2c077", view{width: 1280, height: 860, dark: dark})
+		tb := shown(t, b, path, "#entry=a1b2c0bb", view{width: 1280, height: 860, dark: dark})
 		luminance := eval[float64](tb, `(() => { const [r, g, b] = getComputedStyle(document.body).backgroundColor.match(/[\d.]+/g).map(Number); return r + g + b; })()`)
 		if (luminance < 200) != dark {
 			t.Errorf("%s: the paper has the brightness %v", name, luminance)

@@ -74,6 +74,9 @@ func startBrowser(t testing.TB) *browser {
 	if testing.Short() {
 		t.Skip("starts a browser")
 	}
+	if raceEnabled {
+		t.Skip("what runs in a browser is not seen by the race detector")
+	}
 	if runtime.GOOS == "windows" {
 		t.Skip("the browser is driven through inherited pipes")
 	}

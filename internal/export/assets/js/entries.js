@@ -143,7 +143,7 @@ const entryViews = {
 
   system: (page, i, entry) => ({ name: "System message", icon: "note", body: [fold(page, { kind: "system", key: String(i), summary: "System prompt as it was sent", body: () => el("pre.wrap", { tabindex: "0" }, visible(systemText(message(entry)))) })] }),
 
-  other: (page, i, entry) => ({ name: `Message of role ${str(own(message(entry), "role")).slice(0, 40)}`, body: [prose(textOf(own(message(entry), "content"))), jsonPart(page, i, entry)] }),
+  other: (page, i, entry) => ({ name: `Message of role ${visible(str(own(message(entry), "role")).slice(0, 40))}`, body: [prose(textOf(own(message(entry), "content"))), jsonPart(page, i, entry)] }),
 
   compaction: (page, i, entry) => summaryView(page, i, entry, "Compaction", "compacted", `Compacted from ${tokens(number(own(entry, "tokensBefore") ?? own(message(entry), "tokensBefore")))} tokens`),
   archived: (page, i, entry) => summaryView(page, i, entry, "Compaction", "compacted", "Compaction of an older form, without effect"),
