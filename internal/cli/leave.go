@@ -39,6 +39,9 @@ func (p *pulse) Write(b []byte) (int, error) {
 func (a *app) leave(signals context.Context, eng *engine.Engine, out *output.Writer, reader *pulse, patient bool) bool {
 	ctx, release := a.deadline(signals, reader, false)
 	defer release()
+	if out != nil {
+		out.Lift() // what runs is aborted and stored, also when nobody reads
+	}
 	if err := eng.Close(ctx); err != nil && ctx.Err() == nil {
 		a.warn(err.Error())
 	}

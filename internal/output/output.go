@@ -39,6 +39,7 @@ type Writer struct {
 	queue   []segment
 	waiting int // bytes in the queue and in the write under way
 	closed  bool
+	lifted  bool // Emit does not block any more
 	err     error
 
 	broken chan struct{} // closed when the client is gone
@@ -65,9 +66,18 @@ func (o *Writer) Emit(ev event.Event) {
 	o.Post(ev)
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for o.waiting > EventBudget && o.err == nil {
+	for o.waiting > EventBudget && o.err == nil && !o.lifted {
 		o.changed.Wait()
 	}
+}
+
+// Lift ends all blocking of Emit: at the end of a program what runs must come to its
+// end and be stored, whether or not the client still reads.
+func (o *Writer) Lift() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.lifted = true
+	o.changed.Broadcast()
 }
 
 // Post appends an event and never blocks.

@@ -89,6 +89,33 @@ func TestSlowReaderHoldsEmitBack(t *testing.T) {
 	})
 }
 
+// At the end nothing may wait for a client that does not read: a run must be stored.
+func TestLiftLetsEmitGo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate()
+		o := output.New(g)
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			for range 8 {
+				o.Emit(event.BashExecutionUpdate{Delta: strings.Repeat("z", 1<<20)})
+			}
+		}()
+		synctest.Wait()
+		select {
+		case <-done:
+			t.Error("Emit did not block")
+		default:
+		}
+		o.Lift()
+		<-done
+		close(g.open)
+		if err := o.Close(t.Context()); err != nil || strings.Count(g.buf.String(), "\n") != 8 {
+			t.Errorf("%d lines, %v", strings.Count(g.buf.String(), "\n"), err)
+		}
+	})
+}
+
 // broken is a stdout whose reader has gone away, after some busy moments.
 type broken struct{ busy int }
 
