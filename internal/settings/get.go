@@ -2,6 +2,7 @@ package settings
 
 import (
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -14,31 +15,65 @@ import (
 
 // The queue modes.
 const (
-	ModeAll       = "all"
-	ModeOneByOne  = "one-at-a-time"
-	defaultIdle   = 300 * time.Second
-	defaultSocket = 15 * time.Second
+	ModeAll      = "all"
+	ModeOneByOne = "one-at-a-time"
 )
 
-func dotted(path []string) string { return strings.Join(path, ".") }
+// maxCount is the largest whole number that JSON's numbers hold exactly.
+const maxCount = 1 << 53
+
+// value is a setting that was looked up. node is nil when it is unset.
+type value struct {
+	*key
+	def   any    // the key's default, or that of the name it stands for
+	shown string // its name in warnings, with the members that "*" stands for
+	node  *node
+}
+
+// look finds a setting by its name in the table of keys. members are what "*" in the
+// name stands for. Settings that only the user may set are not looked for in projects.
+func (s *Settings) look(name string, members ...string) value {
+	k, path, shown := find(name), strings.Split(name, "."), name
+	if len(members) > 0 {
+		for i, p := range path {
+			if p == any1 && len(members) > 0 {
+				path[i], members = members[0], members[1:]
+			}
+		}
+		shown = strings.Join(path, ".")
+	}
+	return value{k, k.def, shown, s.find(k.user, path)}
+}
+
+// orOld returns the value, or that of its old name when it is unset and the old one is
+// not.
+func (s *Settings) orOld(name, old string) value {
+	v := s.look(name)
+	if v.node == nil {
+		if o := s.look(old); o.node != nil {
+			o.def = v.def
+			return o
+		}
+	}
+	return v
+}
 
 // text returns a string, "" when unset.
-func (s *Settings) text(path ...string) string { return s.textOf(s.get(path...), dotted(path)) }
-
-func (s *Settings) textOf(n *node, name string) string {
-	if n == nil {
+func (s *Settings) text(name string) string {
+	v := s.look(name)
+	if v.node == nil {
 		return ""
 	}
-	if n.value.Kind != jsonc.String {
-		s.warn(n, name, "must be a string, not "+n.value.Kind.String(), "none")
+	if v.node.value.Kind != jsonc.String {
+		s.warn(v.node, v.shown, "must be a string, not "+v.node.value.Kind.String(), "none")
 		return ""
 	}
-	return n.value.Text
+	return v.node.value.Text
 }
 
 // path returns a string with a leading ~ replaced.
-func (s *Settings) path(path ...string) string {
-	p := strings.TrimSpace(s.text(path...))
+func (s *Settings) path(name string) string {
+	p := strings.TrimSpace(s.text(name))
 	if p == "~" {
 		return s.opt.Home
 	}
@@ -48,36 +83,39 @@ func (s *Settings) path(path ...string) string {
 	return p
 }
 
-func (s *Settings) flag(def bool, path ...string) bool {
-	n := s.get(path...)
-	if n == nil {
+func (s *Settings) flag(name string) bool { return s.flagOf(s.look(name)) }
+
+func (s *Settings) flagOf(v value) bool {
+	def, _ := v.def.(bool)
+	if v.node == nil {
 		return def
 	}
-	if n.value.Kind != jsonc.Bool {
-		s.warn(n, dotted(path), "must be true or false, not "+n.value.Kind.String(), strconv.FormatBool(def))
+	if v.node.value.Kind != jsonc.Bool {
+		s.warn(v.node, v.shown, "must be true or false, not "+v.node.value.Kind.String(), strconv.FormatBool(def))
 		return def
 	}
-	return n.value.Text == "true"
+	return v.node.value.Text == "true"
 }
 
-// choice returns one of the words, def when unset or none of them. A def of "" stands
-// for none.
-func (s *Settings) choice(n *node, name, def string, words ...string) string {
-	if n == nil {
+// choice returns one of the key's words, its default when unset or none of them, "" for
+// none.
+func (s *Settings) choice(v value) string {
+	def, _ := v.def.(string)
+	if v.node == nil {
 		return def
 	}
-	if n.value.Kind == jsonc.String && slices.Contains(words, n.value.Text) {
-		return n.value.Text
+	if v.node.value.Kind == jsonc.String && slices.Contains(v.words, v.node.value.Text) {
+		return v.node.value.Text
 	}
-	what := n.value.Kind.String()
-	if n.value.Kind == jsonc.String {
-		what = fmt.Sprintf("%.40q", n.value.Text)
+	what := v.node.value.Kind.String()
+	if v.node.value.Kind == jsonc.String {
+		what = fmt.Sprintf("%.40q", v.node.value.Text)
 	}
 	using := def
 	if using == "" {
 		using = "none"
 	}
-	s.warn(n, name, "must be "+either(words)+", not "+what, using)
+	s.warn(v.node, v.shown, "must be "+either(v.words)+", not "+what, using)
 	return def
 }
 
@@ -93,20 +131,37 @@ func either(words []string) string {
 	return strings.Join(quoted[:last], ", ") + " or " + quoted[last]
 }
 
-// count returns a whole number of 0 or more, def when unset or no such number.
-func (s *Settings) count(def int64, path ...string) int64 {
-	return s.countOf(s.get(path...), dotted(path), def)
+// count returns a whole number of 0 or more, the key's default when unset or no such
+// number.
+func (s *Settings) count(name string, members ...string) int64 {
+	v := s.look(name, members...)
+	def, _ := v.def.(int64)
+	return s.countOf(v, def)
 }
 
-func (s *Settings) countOf(n *node, name string, def int64) int64 {
-	if n == nil {
+func (s *Settings) countOf(v value, def int64) int64 {
+	if v.node == nil {
 		return def
 	}
-	if f, ok := number(n); ok && f >= 0 && f <= 1<<53 && f == float64(int64(f)) {
-		return int64(f)
+	if n, ok := whole(v.node); ok {
+		return n
 	}
-	s.warn(n, name, "must be a whole number of 0 or more", strconv.FormatInt(def, 10))
+	s.warn(v.node, v.shown, notWhole, strconv.FormatInt(def, 10))
 	return def
+}
+
+const notWhole = "must be a whole number of 0 or more"
+
+// whole returns a whole number of 0 or more.
+func whole(n *node) (int64, bool) {
+	if n == nil {
+		return 0, false
+	}
+	f, ok := number(n)
+	if !ok || f < 0 || f > maxCount || f != float64(int64(f)) {
+		return 0, false
+	}
+	return int64(f), true
 }
 
 func number(n *node) (float64, bool) {
@@ -119,32 +174,41 @@ func number(n *node) (float64, bool) {
 
 // timeout returns a time: milliseconds as a number or a text of one, a duration such
 // as "30s", or "disabled", which is 0 as 0 is.
-func (s *Settings) timeout(n *node, name string, def time.Duration) time.Duration {
-	if n == nil {
+func (s *Settings) timeout(name string) time.Duration {
+	v := s.look(name)
+	ms, _ := v.def.(int64)
+	return s.timeoutOf(v, time.Duration(ms)*time.Millisecond)
+}
+
+func (s *Settings) timeoutOf(v value, def time.Duration) time.Duration {
+	if v.node == nil {
 		return def
 	}
-	f, ok := number(n)
-	if n.value.Kind == jsonc.String {
-		text := strings.TrimSpace(n.value.Text)
+	f, ok := number(v.node)
+	if v.node.value.Kind == jsonc.String {
+		text := strings.TrimSpace(v.node.value.Text)
 		if strings.EqualFold(text, "disabled") {
 			return 0
 		}
 		if d, err := time.ParseDuration(text); err == nil && d >= 0 {
 			return d
 		}
-		v, err := strconv.ParseFloat(text, 64)
-		f, ok = v, err == nil
+		n, err := strconv.ParseFloat(text, 64)
+		f, ok = n, err == nil
 	}
 	const most = float64(1<<63-1) / 1e6
 	if ok && f >= 0 && f < most {
 		return time.Duration(f) * time.Millisecond
 	}
-	s.warn(n, name, `must be milliseconds, a time such as "30s", or "disabled"`, def.String())
+	s.warn(v.node, v.shown, `must be milliseconds, a time such as "30s", or "disabled"`, def.String())
 	return def
 }
 
 // texts returns a list of strings; elements of other types are left out.
-func (s *Settings) texts(path ...string) []string { return s.textsOf(s.get(path...), dotted(path)) }
+func (s *Settings) texts(name string) []string {
+	v := s.look(name)
+	return s.textsOf(v.node, v.shown)
+}
 
 func (s *Settings) textsOf(n *node, name string) []string {
 	if n == nil {
@@ -165,14 +229,6 @@ func (s *Settings) textsOf(n *node, name string) []string {
 	return out
 }
 
-func (s *Settings) level(path ...string) llm.ThinkingLevel {
-	words := []string{}
-	for _, l := range llm.ThinkingLevels() {
-		words = append(words, string(l))
-	}
-	return llm.ThinkingLevel(s.choice(s.get(path...), dotted(path), "", words...))
-}
-
 // DefaultProvider is the provider to start with, "" when unset.
 func (s *Settings) DefaultProvider() string { return s.text("defaultProvider") }
 
@@ -180,11 +236,13 @@ func (s *Settings) DefaultProvider() string { return s.text("defaultProvider") }
 func (s *Settings) DefaultModel() string { return s.text("defaultModel") }
 
 // DefaultThinking is the level to start with, "" when unset.
-func (s *Settings) DefaultThinking() llm.ThinkingLevel { return s.level("defaultThinkingLevel") }
+func (s *Settings) DefaultThinking() llm.ThinkingLevel {
+	return llm.ThinkingLevel(s.choice(s.look("defaultThinkingLevel")))
+}
 
 // ModelThinking is the level of one model, "" when unset.
 func (s *Settings) ModelThinking(provider, id string) llm.ThinkingLevel {
-	return s.level("modelThinkingLevels", provider+"/"+id)
+	return llm.ThinkingLevel(s.choice(s.look("modelThinkingLevels.*", provider+"/"+id)))
 }
 
 // EnabledModels are the patterns of the model scope, nil when unset.
@@ -196,32 +254,26 @@ func (s *Settings) FallbackModels() []string { return s.texts("fallbackModels") 
 // DefaultContextWindow is the context window to start a model with, in tokens; 0 when
 // unset.
 func (s *Settings) DefaultContextWindow(provider, id string) int64 {
-	general := s.count(0, "defaultContextWindow")
-	return s.count(general, "defaultContextWindows", provider+"/"+id)
+	general := s.count("defaultContextWindow")
+	return s.countOf(s.look("defaultContextWindows.*", provider+"/"+id), general)
 }
 
 // SteeringMode is ModeAll or ModeOneByOne.
 func (s *Settings) SteeringMode() string {
-	n, name := s.get("steeringMode"), "steeringMode"
-	if n == nil { // its old name
-		n, name = s.get("queueMode"), "queueMode"
-	}
-	return s.choice(n, name, ModeOneByOne, ModeAll, ModeOneByOne)
+	return s.choice(s.orOld("steeringMode", "queueMode"))
 }
 
 // FollowUpMode is ModeAll or ModeOneByOne.
 func (s *Settings) FollowUpMode() string {
-	return s.choice(s.get("followUpMode"), "followUpMode", ModeOneByOne, ModeAll, ModeOneByOne)
+	return s.choice(s.look("followUpMode"))
 }
 
 // ThinkingBudgets are the tokens to think with by level; unset levels are absent.
 func (s *Settings) ThinkingBudgets() map[llm.ThinkingLevel]int64 {
 	out := map[llm.ThinkingLevel]int64{}
 	for _, l := range llm.ThinkingLevels() {
-		if n := s.get("thinkingBudgets", string(l)); n != nil {
-			if v := s.countOf(n, "thinkingBudgets."+string(l), 0); v > 0 {
-				out[l] = v
-			}
+		if n := s.count("thinkingBudgets.*", string(l)); n > 0 {
+			out[l] = n
 		}
 	}
 	return out
@@ -242,46 +294,46 @@ type Compaction struct {
 // Compaction returns the settings of compaction for a model: its own override, else
 // the general setting, else the default, each value by itself.
 func (s *Settings) Compaction(provider, id string) Compaction {
-	tokens := func(field string, def int64) int64 {
-		def = s.count(def, "compaction", field)
-		return s.count(def, "compaction", "modelOverrides", provider+"/"+id, field)
+	tokens := func(field string) int64 {
+		general := s.count("compaction." + field)
+		return s.countOf(s.look("compaction.modelOverrides.*."+field, provider+"/"+id), general)
 	}
 	return Compaction{
-		Enabled:          s.flag(true, "compaction", "enabled"),
-		ReserveTokens:    tokens("reserveTokens", 16384),
-		KeepRecentTokens: tokens("keepRecentTokens", 20000),
-		Strategy:         s.choice(s.get("compaction", "strategy"), "compaction.strategy", "", "verbatim-lines", "summary"),
+		Enabled:          s.flag("compaction.enabled"),
+		ReserveTokens:    tokens("reserveTokens"),
+		KeepRecentTokens: tokens("keepRecentTokens"),
+		Strategy:         s.choice(s.look("compaction.strategy")),
 		Ratio:            s.ratio(),
 		PreserveRecent:   s.preserve(),
-		Query:            strings.TrimSpace(s.text("compaction", "query")),
+		Query:            strings.TrimSpace(s.text("compaction.query")),
 		Model:            s.text("compactionModel"),
 	}
 }
 
 func (s *Settings) ratio() float64 {
-	const def = 0.5
-	n := s.get("compaction", "compression_ratio")
-	if n == nil {
+	v := s.look("compaction.compression_ratio")
+	def, _ := v.def.(float64)
+	if v.node == nil {
 		return def
 	}
-	if f, ok := number(n); ok && f > 0 && f < 1 {
+	if f, ok := number(v.node); ok && f > 0 && f < 1 {
 		return f
 	}
-	s.warn(n, "compaction.compression_ratio", "must be a number between 0 and 1", "0.5")
+	s.warn(v.node, v.shown, "must be a number between 0 and 1", strconv.FormatFloat(def, 'g', -1, 64))
 	return def
 }
 
 // preserve rounds down and takes negative numbers as 0.
 func (s *Settings) preserve() int64 {
-	const def = 2
-	n := s.get("compaction", "preserve_recent")
-	if n == nil {
+	v := s.look("compaction.preserve_recent")
+	def, _ := v.def.(int64)
+	if v.node == nil {
 		return def
 	}
-	if f, ok := number(n); ok && f < 1<<53 {
+	if f, ok := number(v.node); ok && f < maxCount {
 		return int64(max(f, 0))
 	}
-	s.warn(n, "compaction.preserve_recent", "must be a number", "2")
+	s.warn(v.node, v.shown, "must be a number", strconv.FormatInt(def, 10))
 	return def
 }
 
@@ -293,7 +345,7 @@ type BranchSummary struct {
 
 // BranchSummary returns the settings of branch summaries.
 func (s *Settings) BranchSummary() BranchSummary {
-	return BranchSummary{s.count(16384, "branchSummary", "reserveTokens"), s.flag(false, "branchSummary", "skipPrompt")}
+	return BranchSummary{s.count("branchSummary.reserveTokens"), s.flag("branchSummary.skipPrompt")}
 }
 
 // Retry are the settings of retries. Times of 0 mean no limit.
@@ -310,47 +362,54 @@ type Retry struct {
 
 // Retry returns the settings of retries.
 func (s *Settings) Retry() Retry {
-	ms := func(def int64, path ...string) time.Duration {
-		return time.Duration(min(s.count(def, path...), 1<<40)) * time.Millisecond
-	}
-	serverCap := []string{"retry", "provider", "maxRetryDelayMs"}
-	if s.get(serverCap...) == nil && s.get("retry", "maxDelayMs") != nil {
-		serverCap = []string{"retry", "maxDelayMs"} // its old name
-	}
+	ms := func(n int64) time.Duration { return time.Duration(min(n, 1<<40)) * time.Millisecond }
+	serverCap := s.orOld("retry.provider.maxRetryDelayMs", "retry.maxDelayMs")
+	most, _ := serverCap.def.(int64)
 	return Retry{
-		Enabled:            s.flag(true, "retry", "enabled"),
-		MaxRetries:         int(min(s.count(3, "retry", "maxRetries"), 1<<20)),
-		BaseDelay:          ms(2000, "retry", "baseDelayMs"),
-		MaxAgentDelay:      ms(60000, "retry", "maxAgentDelayMs"),
-		ProviderTimeout:    s.timeout(s.get("retry", "provider", "timeoutMs"), "retry.provider.timeoutMs", s.HTTPIdleTimeout()),
-		ProviderMaxRetries: int(min(s.count(0, "retry", "provider", "maxRetries"), 1<<20)),
-		MaxRetryDelay:      ms(60000, serverCap...),
+		Enabled:            s.flag("retry.enabled"),
+		MaxRetries:         int(min(s.count("retry.maxRetries"), 1<<20)),
+		BaseDelay:          ms(s.count("retry.baseDelayMs")),
+		MaxAgentDelay:      ms(s.count("retry.maxAgentDelayMs")),
+		ProviderTimeout:    s.timeoutOf(s.look("retry.provider.timeoutMs"), s.HTTPIdleTimeout()),
+		ProviderMaxRetries: int(min(s.count("retry.provider.maxRetries"), 1<<20)),
+		MaxRetryDelay:      ms(s.countOf(serverCap, most)),
 	}
 }
 
 // HTTPIdleTimeout is how long a provider may be silent; 0 for ever.
 func (s *Settings) HTTPIdleTimeout() time.Duration {
-	return s.timeout(s.get("httpIdleTimeoutMs"), "httpIdleTimeoutMs", defaultIdle)
+	return s.timeout("httpIdleTimeoutMs")
 }
 
 // WebsocketConnectTimeout is how long a WebSocket connection may take; 0 for ever.
 func (s *Settings) WebsocketConnectTimeout() time.Duration {
-	return s.timeout(s.get("websocketConnectTimeoutMs"), "websocketConnectTimeoutMs", defaultSocket)
+	return s.timeout("websocketConnectTimeoutMs")
 }
 
 // StreamDeadline is how long one answer may take in all; 0, the default, for ever.
 func (s *Settings) StreamDeadline() time.Duration {
-	return s.timeout(s.get("streamDeadlineMs"), "streamDeadlineMs", 0)
+	return s.timeout("streamDeadlineMs")
 }
 
 // HTTPProxy is the proxy for all requests, "" when unset. Projects cannot set it.
 func (s *Settings) HTTPProxy() string {
-	return strings.TrimSpace(s.textOf(s.getUser("httpProxy"), "httpProxy"))
+	return strings.TrimSpace(s.text("httpProxy"))
 }
 
 // Transport is auto, sse, websocket or websocket-cached.
 func (s *Settings) Transport() string {
-	return s.choice(s.get("transport"), "transport", "auto", "auto", "sse", "websocket", "websocket-cached")
+	v := s.look("transport")
+	if old := s.look("websockets"); v.node == nil && old.node != nil {
+		old.def = true // what is no truth value is warned of, and counts for nothing
+		switch on := s.flagOf(old); {
+		case old.node.value.Kind != jsonc.Bool:
+		case on:
+			return "websocket"
+		default:
+			return "sse"
+		}
+	}
+	return s.choice(v)
 }
 
 // ShellPath is the shell to run commands in, "" for the system's.
@@ -371,21 +430,22 @@ type Images struct {
 
 // Images returns the settings of pictures.
 func (s *Settings) Images() Images {
-	return Images{s.flag(true, "images", "autoResize"), s.flag(false, "images", "blockImages")}
+	return Images{s.flag("images.autoResize"), s.flag("images.blockImages")}
 }
 
 // EnableSkillCommands reports whether skills are commands.
 func (s *Settings) EnableSkillCommands() bool {
-	if n := s.get("enableSkillCommands"); n == nil && s.get("skills", "enableSkillCommands") != nil {
-		return s.flag(true, "skills", "enableSkillCommands") // its old place
-	}
-	return s.flag(true, "enableSkillCommands")
+	return s.flagOf(s.orOld("enableSkillCommands", "skills.enableSkillCommands"))
 }
 
 // DefaultProjectTrust is ask, always or never. Projects cannot set it.
 func (s *Settings) DefaultProjectTrust() string {
-	return s.choice(s.getUser("defaultProjectTrust"), "defaultProjectTrust", "ask", "ask", "always", "never")
+	return s.choice(s.look("defaultProjectTrust"))
 }
+
+// DeviceID is the id of this installation, a UUID that providers know it by; "" when
+// there is none yet. Projects cannot set it.
+func (s *Settings) DeviceID() string { return strings.TrimSpace(s.text("deviceId")) }
 
 // checkAll asks for every value that does not depend on a model, so that its faults
 // are known.
@@ -395,6 +455,7 @@ func (s *Settings) checkAll() {
 	s.DefaultThinking()
 	s.EnabledModels()
 	s.FallbackModels()
+	s.DefaultContextWindow("", "")
 	s.SteeringMode()
 	s.FollowUpMode()
 	s.ThinkingBudgets()
@@ -411,24 +472,45 @@ func (s *Settings) checkAll() {
 	s.Images()
 	s.EnableSkillCommands()
 	s.DefaultProjectTrust()
+	s.DeviceID()
 	s.DefaultTools(nil)
 	for _, kind := range []string{Extensions, Skills, Prompts, Packages} {
 		s.Resources(kind)
 	}
-	for _, path := range [][]string{
-		{"modelThinkingLevels"},
-		{"defaultContextWindows"},
-		{"compaction"},
-		{"compaction", "modelOverrides"},
-		{"retry"},
-		{"retry", "provider"},
-		{"images"},
-		{"branchSummary"},
-		{"thinkingBudgets"},
-	} {
-		n := s.get(path...)
-		if n != nil && n.value.Kind != jsonc.Object {
-			s.warn(n, dotted(path), "must be an object, not "+n.value.Kind.String(), "none")
+	for _, k := range keys() {
+		if k.kind != kindObject && k.kind != kindMap {
+			continue
+		}
+		v := s.look(k.name)
+		switch {
+		case v.node == nil:
+		case v.node.value.Kind != jsonc.Object:
+			s.warn(v.node, v.shown, "must be an object, not "+v.node.value.Kind.String(), "none")
+		case k.kind == kindMap:
+			s.checkMembers(k.name, slices.Sorted(maps.Keys(v.node.members)))
+		}
+	}
+}
+
+// checkMembers checks the members of a map, for which no model has asked yet.
+func (s *Settings) checkMembers(name string, members []string) {
+	for _, k := range keys() {
+		if !strings.HasPrefix(k.name, name+"."+any1) {
+			continue
+		}
+		for _, m := range members {
+			switch v := s.look(k.name, m); k.kind {
+			case kindChoice:
+				s.choice(v)
+			case kindCount:
+				if _, ok := whole(v.node); v.node != nil && !ok {
+					s.warn(v.node, v.shown, notWhole, "the default")
+				}
+			case kindObject:
+				if v.node != nil && v.node.value.Kind != jsonc.Object {
+					s.warn(v.node, v.shown, "must be an object, not "+v.node.value.Kind.String(), "none")
+				}
+			}
 		}
 	}
 }

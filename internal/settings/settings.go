@@ -200,12 +200,8 @@ func over(base *node, v *jsonc.Value, from *layer) *node {
 	return n
 }
 
-// get returns the merged value at path, nil when it is unset or null.
-func (s *Settings) get(path ...string) *node { return s.find(false, path) }
-
-// getUser is get for settings that a project must not set.
-func (s *Settings) getUser(path ...string) *node { return s.find(true, path) }
-
+// find returns the merged value at path, nil when it is unset or null; userOnly is for
+// settings that a project must not set.
 func (s *Settings) find(userOnly bool, path []string) *node {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -226,7 +222,7 @@ func (s *Settings) find(userOnly bool, path []string) *node {
 	return n
 }
 
-// warn records what is wrong with a value, once.
+// warn records what is wrong with a value, once for its place.
 func (s *Settings) warn(n *node, name, problem, using string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -234,10 +230,10 @@ func (s *Settings) warn(n *node, name, problem, using string) {
 	if n.from.doc != nil {
 		line, column = n.from.doc.Position(n.value.Start)
 	}
-	text := fmt.Sprintf("%s:%d:%d: %s %s; using %s", n.from.path, line, column, name, problem, using)
-	if !s.warned[text] {
-		s.warned[text] = true
-		s.faults = append(s.faults, text)
+	place := fmt.Sprintf("%s:%d:%d: %s", n.from.path, line, column, name)
+	if !s.warned[place] {
+		s.warned[place] = true
+		s.faults = append(s.faults, fmt.Sprintf("%s %s; using %s", place, problem, using))
 	}
 }
 
