@@ -148,6 +148,18 @@ func (e *Engine) View(reply func(*session.View, error)) {
 	ask(e, true, reply, func() (*session.View, error) { return e.store.View(), nil })
 }
 
+// Look replies with what fn makes of a snapshot of the session, beside the lane.
+func (e *Engine) Look(fn func(*session.View) (string, error), reply func(string, error)) {
+	beside(e, reply, func(context.Context) (string, error) {
+		var v *session.View
+		e.sync(func() { v = e.store.View() })
+		if v == nil {
+			return "", ErrShutdown
+		}
+		return fn(v)
+	})
+}
+
 // syncStore writes what was appended through to the disk, beside the engine.
 func (e *Engine) syncStore() {
 	store := e.store

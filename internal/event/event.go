@@ -304,6 +304,18 @@ func (EntryAppended) Kind() string                  { return "entry_appended" }
 func (ExtensionError) Kind() string                 { return "extension_error" }
 func (ExtensionUIRequest) Kind() string             { return "extension_ui_request" }
 
+// All returns a zero value of every event, in the order of the list above.
+func All() []Event {
+	return []Event{
+		AgentStart{}, AgentEnd{}, AgentSettled{}, TurnStart{}, TurnEnd{}, MessageStart{}, MessageUpdate{}, MessageEnd{},
+		ToolExecutionStart{}, ToolExecutionUpdate{}, ToolExecutionEnd{}, BashExecutionUpdate{}, QueueUpdate{},
+		CompactionStart{}, CompactionEnd{}, AutoRetryStart{}, AutoRetryEnd{}, SummarizationRetryScheduled{},
+		SummarizationRetryAttemptStart{}, SummarizationRetryFinished{}, ModelFallbackStart{}, ModelFallbackEnd{},
+		SessionInfoChanged{}, ModelChanged{}, ThinkingLevelChanged{}, ContextWindowChanged{}, EntryAppended{},
+		ExtensionError{}, ExtensionUIRequest{},
+	}
+}
+
 // Append appends the record of e to buf: one JSON object with "type" first, no line
 // feed. The discriminator comes from Kind, so that no event can be without it.
 func Append(buf *bytes.Buffer, e Event) error {

@@ -1,166 +1,79 @@
 package rpc
 
 import (
-	"fmt"
-	"io"
-
 	"github.com/isotope-agent/isotope/internal/engine"
 	"github.com/isotope-agent/isotope/internal/jsonx"
-	"github.com/isotope-agent/isotope/internal/prompt"
 	"github.com/isotope-agent/isotope/internal/session"
 )
 
-func getState(s *server, r *request) error {
-	s.cfg.Engine.State(func(st engine.State, err error) {
-		switch {
-		case err != nil:
-			r.fail(err)
-		case st.Model == nil && s.cfg.Dialect.NullModel:
-			r.reply(nullModelState{State: st})
-		default:
-			r.reply(st)
-		}
+func sessionCommands() []Command {
+	return []Command{
+		{
+			Name: "new_session", Class: Ordinary, Summary: "Replaces the session by a new one.",
+			Params: []Param{{Name: "parentSession", Kind: KindString, Doc: "The file that the new session continues, for its header."}},
+			Data:   engine.Switched{},
+			handle: func(s *server, r *request) error {
+				s.cfg.Engine.NewSession(r.str("parentSession"), data[engine.Switched](r))
+				return nil
+			},
+		},
+		{
+			Name: "switch_session", Class: Ordinary, Summary: "Replaces the session by that of a file, which must be there.",
+			Params: []Param{{Name: "sessionPath", Kind: KindText, Required: true, Doc: "The session file."}},
+			Data:   engine.Switched{},
+			handle: func(s *server, r *request) error {
+				s.cfg.Engine.SwitchSession(r.str("sessionPath"), data[engine.Switched](r))
+				return nil
+			},
+		},
+		{
+			Name: "import_session", Class: Ordinary, Summary: "Copies a session file into the session folder and switches to the copy.",
+			Params: []Param{
+				{Name: "inputPath", Kind: KindText, Required: true, Doc: "The file to copy; it is only read."},
+				{Name: "cwdOverride", Kind: KindText, Doc: "The folder to work in instead of that of the file."},
+			},
+			Data: engine.Switched{},
+			handle: func(s *server, r *request) error {
+				s.cfg.Engine.ImportSession(r.str("inputPath"), r.str("cwdOverride"), data[engine.Switched](r))
+				return nil
+			},
+		},
+		{
+			Name: "list_sessions", Class: Beside, Summary: "Lists the sessions of this folder, or of all.",
+			Params: []Param{{Name: "scope", Kind: KindWord, Words: []string{"folder", "all"}, Doc: "This folder when it is missing."}},
+			Data:   engine.SessionList{},
+			handle: func(s *server, r *request) error {
+				s.cfg.Engine.ListSessions(r.str("scope") == "all", data[engine.SessionList](r))
+				return nil
+			},
+		},
+		{
+			Name: "set_session_name", Class: Ordinary, Summary: "Names the session.",
+			Params: []Param{{Name: "name", Kind: KindName, Required: true, Doc: "The name; space around it is cut off."}},
+			handle: func(s *server, r *request) error {
+				s.cfg.Engine.SetName(string(valueOf[jsonx.Str](r.values, "name")), r.done)
+				return nil
+			},
+		},
+		{
+			Name: "export_html", Class: Beside, Summary: "Writes the session as one HTML page.",
+			Params: []Param{{Name: "outputPath", Kind: KindString, Doc: "The page; in the working folder, named for the session, when it is missing."}},
+			Data:   Exported{}, handle: exportHTML,
+		},
+		{
+			Name: "reload", Class: Ordinary, Summary: "Reads settings, models, keys, resources and extensions again.",
+			handle: func(s *server, r *request) error { s.cfg.Engine.Reload(r.done); return nil },
+		},
+	}
+}
+
+func exportHTML(s *server, r *request) error {
+	if s.cfg.Export == nil {
+		return errNotYet(r.command)
+	}
+	path := r.str("outputPath")
+	s.cfg.Engine.Look(func(v *session.View) (string, error) { return s.cfg.Export(v, path) }, func(path string, err error) {
+		data[Exported](r)(Exported{path}, err)
 	})
 	return nil
-}
-
-// nullModelState is the state of a session without a model, in the dialect that says
-// so with a null.
-type nullModelState struct {
-	Model jsonNull `json:"model"`
-	engine.State
-}
-
-type jsonNull struct{}
-
-// MarshalJSONTo writes null.
-func (jsonNull) MarshalJSONTo(enc *jsonx.Encoder) error { return enc.WriteValue(jsonx.Raw("null")) }
-
-func getMessages(s *server, r *request) error {
-	return s.readTo(r, func(v *session.View, w io.Writer) error {
-		return writeList(w, `{"messages":[`, v.Messages(), `]}`)
-	})
-}
-
-func getEntries(s *server, r *request) error {
-	const what = "the id of an entry"
-	var since string
-	if raw, ok := r.raw("since"); ok { // null is a value here: it must not mean everything
-		var err error
-		if since, err = param[string](r, "since", what); err != nil {
-			return err
-		}
-		if since == "" {
-			return fmt.Errorf(textWrong, "since", what, string(raw))
-		}
-	}
-	return s.readTo(r, func(v *session.View, w io.Writer) error {
-		entries, err := v.Entries(since)
-		if err != nil {
-			return err
-		}
-		return writeList(w, `{"entries":[`, entries, `],"leafId":`+string(leaf(v))+`}`)
-	})
-}
-
-func getTree(s *server, r *request) error {
-	return s.readTo(r, func(v *session.View, w io.Writer) error {
-		if _, err := io.WriteString(w, `{"tree":`); err != nil {
-			return err
-		}
-		if err := v.WriteTree(w); err != nil {
-			return err
-		}
-		_, err := io.WriteString(w, `,"leafId":`+string(leaf(v))+`}`)
-		return err
-	})
-}
-
-// leaf is the id of the current leaf as JSON, null in an empty session.
-func leaf(v *session.View) jsonx.Raw {
-	if id := v.LeafID(); id != "" {
-		return jsonx.String(id)
-	}
-	return jsonx.Raw("null")
-}
-
-// writeList writes raw values between a head and a tail, one after the other.
-func writeList(w io.Writer, head string, values func(func(jsonx.Raw, error) bool), tail string) error {
-	if _, err := io.WriteString(w, head); err != nil {
-		return err
-	}
-	sep := []byte(nil)
-	for raw, err := range values {
-		if err != nil {
-			return err
-		}
-		if _, err := w.Write(sep); err != nil {
-			return err
-		}
-		if _, err := w.Write(raw); err != nil {
-			return err
-		}
-		sep = []byte(",")
-	}
-	_, err := io.WriteString(w, tail)
-	return err
-}
-
-func getForkMessages(s *server, r *request) error {
-	return s.read(r, func(v *session.View) (any, error) {
-		list, err := v.ForkMessages()
-		return struct {
-			Messages []session.ForkMessage `json:"messages"`
-		}{list}, err
-	})
-}
-
-func getLastAssistantText(s *server, r *request) error {
-	return s.read(r, func(v *session.View) (any, error) {
-		text, ok, err := v.LastAssistantText()
-		out := struct {
-			Text *string `json:"text"`
-		}{}
-		if ok {
-			out.Text = &text
-		}
-		return out, err
-	})
-}
-
-func getSessionStats(s *server, r *request) error {
-	s.cfg.Engine.Stats(data[engine.Stats](r))
-	return nil
-}
-
-func setSessionName(s *server, r *request) error {
-	name, err := param[jsonx.Str](r, "name", "a string")
-	if err != nil {
-		return err
-	}
-	s.cfg.Engine.SetName(string(name), r.done)
-	return nil
-}
-
-func newSession(s *server, r *request) error {
-	parent, err := r.optStr("parentSession")
-	if err != nil {
-		return err
-	}
-	s.cfg.Engine.NewSession(parent, data[engine.Switched](r))
-	return nil
-}
-
-// getCommands lists what a text may begin with. Finding it may read files, so that is
-// done when the response's turn comes.
-func getCommands(s *server, r *request) error {
-	return s.read(r, func(*session.View) (any, error) {
-		list := []prompt.Command{}
-		if s.cfg.Commands != nil {
-			list = append(list, s.cfg.Commands()...)
-		}
-		return struct {
-			Commands []prompt.Command `json:"commands"`
-		}{list}, nil
-	})
 }

@@ -32,7 +32,8 @@ type request struct {
 	id       jsonx.Raw // as sent; nil when there was none
 	command  string
 	params   map[string]jsonx.Raw
-	fault    error // why the line is no command
+	values   map[string]any // what check made of them
+	fault    error          // why the line is no command
 	answered atomic.Bool
 }
 

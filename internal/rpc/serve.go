@@ -21,6 +21,7 @@ import (
 	"github.com/isotope-agent/isotope/internal/jsonx"
 	"github.com/isotope-agent/isotope/internal/output"
 	"github.com/isotope-agent/isotope/internal/prompt"
+	"github.com/isotope-agent/isotope/internal/session"
 )
 
 // Config is what a server works with.
@@ -30,6 +31,11 @@ type Config struct {
 	Dialect dialect.Dialect
 	// Commands lists what get_commands shows; nil for nothing.
 	Commands func() []prompt.Command
+	// Version is the program's, for get_protocol_info.
+	Version string
+	// Export writes a session as a page and returns its path; path may be "". Nil: it
+	// cannot be done.
+	Export func(v *session.View, path string) (string, error)
 	// DialogAnswer takes the answer to an extension dialog; nil ignores all.
 	DialogAnswer func(id string, answer jsonx.Raw)
 }
@@ -37,7 +43,7 @@ type Config struct {
 // Serve reads commands from in until its end, a read error, or ctx's end. It returns
 // nil at the end of in. It does not close the engine.
 func Serve(ctx context.Context, in io.Reader, cfg Config) error {
-	s := &server{cfg: cfg, handlers: handlers()}
+	s := &server{cfg: cfg, table: table()}
 	s.backlog = newBacklog(cfg.Output, s.execute)
 	handing, stop := context.WithCancel(ctx)
 	go s.backlog.run(handing)
@@ -57,14 +63,11 @@ func Serve(ctx context.Context, in io.Reader, cfg Config) error {
 }
 
 type server struct {
-	cfg      Config
-	handlers map[string]handler
-	backlog  *backlog
+	cfg       Config
+	table     *commandTable
+	backlog   *backlog
+	questions questions
 }
-
-// handler executes one command. It must not block: it posts to the engine and
-// answers through req. An error is the response.
-type handler func(s *server, req *request) error
 
 // handle answers one line, now or when the client has read enough of its answers.
 // Interrupts never wait for that, and act on every line before them.
@@ -72,7 +75,7 @@ func (s *server) handle(ctx context.Context, line []byte) {
 	req, err := s.parse(line)
 	switch {
 	case err == nil && req.command == "extension_ui_response" && s.dialogAnswer(req):
-	case err == nil && interrupts[req.command]:
+	case err == nil && s.table.interrupts(req.command):
 		s.backlog.interrupt(req)
 	default:
 		req.fault = err
@@ -93,31 +96,29 @@ func (s *server) execute(req *request) {
 		fail(req.fault)
 		return
 	}
-	h, ok := s.handlers[req.command]
+	c, ok := s.table.byName[req.command]
 	if !ok {
 		fail(errUnknown(req.command))
 		return
 	}
-	if err := h(s, req); err != nil {
+	err := req.check(c.Params)
+	if err == nil {
+		err = c.handle(s, req)
+	}
+	if err != nil {
 		fail(err)
 	}
 }
 
-// dialogAnswer hands the answer to an extension dialog on. Unknown and late ids are
+// dialogAnswer hands the answer to a question of a login or an extension on. Unknown and late ids are
 // the host's to ignore; without a string id it is no answer.
 func (s *server) dialogAnswer(req *request) bool {
 	var id string
 	if jsonx.Unmarshal(req.id, &id) != nil {
 		return false
 	}
-	if s.cfg.DialogAnswer != nil {
+	if !s.questions.take(id, req.line) && s.cfg.DialogAnswer != nil {
 		s.cfg.DialogAnswer(id, req.line)
 	}
 	return true
-}
-
-// interrupts act on every line before them and are never held back by a slow reader.
-var interrupts = map[string]bool{
-	"abort": true, "abort_bash": true, "abort_retry": true, "abort_compaction": true, "cancel_login_provider": true,
-	"clear_queue": true, "pause_queued_messages": true, "resume_queued_messages": true,
 }
