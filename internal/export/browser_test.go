@@ -228,6 +228,23 @@ func TestDeepLinksAndBranches(t *testing.T) {
 	tb.frame()
 }
 
+// A session that stands in the middle, or at a label beside the conversation, shows the
+// way to what was said after it.
+func TestOnward(t *testing.T) {
+	user := func(id, parent, text string) string {
+		return `{"type":"message","id":"` + id + `","parentId":` + parent + `,"timestamp":"2025-01-01T00:00:00.000Z","message":{"role":"user","content":"` + text + `"}}`
+	}
+	path := writeSession(t, user("a", "null", "first"), user("b", `"a"`, "second"), user("c", `"b"`, "third"),
+		`{"type":"label","id":"d","parentId":"a","timestamp":"2025-01-01T00:00:00.000Z","targetId":"a","label":"here"}`)
+	tb := shown(t, startBrowser(t), exported(t, path, Options{}), "", view{})
+	defer tb.calm()
+	if got := eval[string](tb, `document.querySelector(".onward")?.innerText ?? ""`); !strings.Contains(got, "second") || !strings.Contains(got, "2 entries") {
+		t.Errorf("the way on is %q", got)
+	}
+	eval[any](tb, `document.querySelector(".onward button").click()`)
+	tb.wait(`/third/.test(document.querySelector("#main").innerText) && !document.querySelector(".onward")`)
+}
+
 func TestKeyboard(t *testing.T) {
 	tb := shown(t, startBrowser(t), exported(t, demo, demoOptions()), "", view{})
 	defer tb.calm()

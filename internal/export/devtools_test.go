@@ -94,7 +94,9 @@ func startBrowser(t testing.TB) *browser {
 	}
 	cmd := exec.Command(program, "--headless", "--remote-debugging-pipe", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
 		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-extensions", "--hide-scrollbars",
-		"--font-render-hinting=none", "--force-color-profile=srgb", "--user-data-dir="+t.TempDir(), "about:blank")
+		"--font-render-hinting=none",
+		"--blink-settings=primaryHoverType=2,availableHoverTypes=2,primaryPointerType=4,availablePointerTypes=4", // as with a mouse
+		"--force-color-profile=srgb", "--user-data-dir="+t.TempDir(), "about:blank")
 	cmd.ExtraFiles = []*os.File{fromUs, toUs}
 	if err := cmd.Start(); err != nil {
 		t.Skipf("Chromium does not start: %v", err)

@@ -21,7 +21,7 @@ function rowOf(page, p) {
   }
   node.setAttribute("aria-label", parts.name + (clock(session.times[i]) ? `, ${clock(session.times[i])}` : ""));
   const shown = [headOf(page, i, parts), parts.body];
-  append(node, [forkBar(page, p), parts.boxed ? el("div.said", null, shown) : shown]);
+  append(node, [forkBar(page, p), parts.boxed ? el("div.said", null, shown) : shown, p === page.rows.at(-1) ? onward(page, p) : null]);
   if (page.search.has(i)) node.classList.add("hit");
   return node;
 }
@@ -55,6 +55,19 @@ function forkBar(page, p) {
       el("span.fork-other", null, unmarked(session.texts[all[(at + 1) % all.length]].slice(0, 80))));
   }
   return null;
+}
+
+// onward offers what follows the last row elsewhere: a session may stand at an entry in
+// the middle, or at a label that hangs beside the conversation.
+function onward(page, p) {
+  const { session, tree } = page;
+  const ways = [...tree.children(page.leaf)];
+  for (let k = p + 1; k < page.path.length; k++) ways.push(...tree.siblings(page.path[k]).filter((i) => i !== page.path[k]));
+  const open = ways.filter((i) => tree.weight[i] > 0).slice(-8);
+  if (open.length === 0) return null;
+  return el("div.onward", { role: "group", "aria-label": "Where it goes on" }, el("p", null, icon("fork"), "The session stands here. It also went on:"),
+    open.map((i) => el("button", { type: "button", onclick: () => page.go(tree.newest[i], i) },
+      el("span", null, unmarked(session.texts[i]) || kindNames[session.kind(i)]), el("span.dim", null, count(tree.weight[i], "entry", "entries")))));
 }
 
 function showRaw(page, i) {
