@@ -104,7 +104,7 @@ func TestUserKeysInAProject(t *testing.T) {
 func TestNamesAreInTheTable(t *testing.T) {
 	asks := []string{"look", "text", "path", "flag", "count", "timeout", "texts", "orOld"}
 	seen := 0
-	for _, file := range []string{"get.go", "list.go", "settings.go"} {
+	for _, file := range []string{"get.go", "value.go", "list.go", "settings.go"} {
 		f, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
 		if err != nil {
 			t.Fatal(err)
