@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/isotope-agent/isotope/internal/auth"
 	"github.com/isotope-agent/isotope/internal/dialect"
@@ -30,21 +31,30 @@ type app struct {
 	env     dialect.Lookup
 	home    string
 	started string   // the folder the program was started in: flags are relative to it
-	cwd     string   // the folder the session works in
 	dirs    []string // agent directories, the first is written to
-	trusted bool     // the project's own resources are used
 
 	settings  *settings.Settings
 	models    *model.Registry
 	keys      *auth.Keys
-	library   *prompt.Library
 	providers *providers
 	runner    *proc.Local
 	sessions  *session.Registry
 	scope     []model.Scoped
 	sweep     sweeper
 	newDir    string // where new_session makes sessions
+	here      atomic.Pointer[place]
 }
+
+// place is the folder the session works in and what comes of it. It is never changed: a
+// session of another folder brings another place.
+type place struct {
+	cwd     string
+	trusted bool // the project's own resources are used
+	library *prompt.Library
+}
+
+// at returns where the session works now.
+func (a *app) at() *place { return a.here.Load() }
 
 // newApp builds the surroundings of an engine.
 func newApp(f *flags, argv0 string, std stdio, lim limits) (*app, error) {
@@ -68,13 +78,16 @@ func newApp(f *flags, argv0 string, std stdio, lim limits) (*app, error) {
 
 // enter makes dir the folder to work in: its project's settings and resources count.
 func (a *app) enter(dir string) {
-	a.cwd = dir
-	a.settings = settings.Open(settings.Options{
-		User: in(a.dirs, "settings.json"), Project: in(a.dialect.ProjectDirs(dir), "settings.json"), Home: a.home,
-	})
-	a.trusted = a.flags.approve || !a.flags.noApprove && a.settings.DefaultProjectTrust() == "always"
-	a.settings.SetTrusted(a.trusted)
-	a.library = a.newLibrary()
+	if a.settings == nil {
+		a.settings = settings.Open(settings.Options{User: in(a.dirs, "settings.json"), Home: a.home})
+	}
+	a.settings.SetProject(in(a.dialect.ProjectDirs(dir), "settings.json"), false)
+	p := place{cwd: dir, trusted: a.flags.approve || !a.flags.noApprove && a.settings.DefaultProjectTrust() == "always"}
+	a.settings.SetTrusted(p.trusted)
+	a.here.Store(&p)
+	full := p
+	full.library = a.newLibrary()
+	a.here.Store(&full)
 }
 
 // in returns the file of that name in each directory.
@@ -205,11 +218,17 @@ func (a *app) newEngine(store *session.Store, out engine.Output) (*engine.Engine
 			}
 			return again
 		},
-		Scope: a.scope, Tools: files.build, SystemPrompt: files.systemPrompt, Expand: a.library.Expand,
+		Scope: a.scope, Tools: files.build, SystemPrompt: files.systemPrompt, Expand: a.expand,
 		NormalizeImages: a.normalizeImages,
 		NewStore:        a.newStore,
+		OpenStore:       a.openStore,
+		ImportStore:     a.importStore,
+		Sessions:        a.listed,
+		Enter:           a.enterWith,
+		Reload:          func() error { return a.reload(files) },
+		Refresh:         a.refresh,
 		Bash:            engine.BashConfig{Runner: a.runner, Command: files.directCommand, Spill: a.spill},
-		Cwd:             a.cwd,
+		Cwd:             a.at().cwd,
 		Report:          a.warn,
 	}, store), nil
 }

@@ -14,7 +14,7 @@ import (
 // newLibrary builds the skills and prompt templates. It reads nothing yet.
 func (a *app) newLibrary() *prompt.Library {
 	return prompt.NewLibrary(prompt.LibraryOptions{
-		AgentDirs: a.dirs, Home: a.home, ProjectDirs: a.projectDirs(), Cwd: a.cwd, Trusted: a.trusted,
+		AgentDirs: a.dirs, Home: a.home, ProjectDirs: a.projectDirs(), Cwd: a.at().cwd, Trusted: a.at().trusted,
 		Skills: listed(a.settings.Resources(settings.Skills)), Templates: listed(a.settings.Resources(settings.Prompts)),
 		SkillPaths: a.fromStart(a.flags.skills), TemplatePaths: a.fromStart(a.flags.promptTemplates),
 		NoSkills: a.flags.noSkills, NoTemplates: a.flags.noTemplates,
@@ -33,19 +33,19 @@ func listed(resources []settings.Resource) []prompt.Listed {
 // promptOptions reads what the system prompt is made from.
 func (a *app) promptOptions(tools *tool.Set) prompt.Options {
 	sources := prompt.Sources{
-		AgentDirs: a.dirs, ProjectDirs: a.projectDirs(), Cwd: a.cwd,
+		AgentDirs: a.dirs, ProjectDirs: a.projectDirs(), Cwd: a.at().cwd,
 		System: a.textOrPath(a.flags.systemPrompt), NoContext: a.flags.noContextFiles,
 	}
 	for _, text := range a.flags.appendSystemPrompt {
 		sources.Append = append(sources.Append, a.textOrPath(text))
 	}
 	texts := sources.Load()
-	for _, w := range slices.Concat(texts.Warnings, a.library.Diagnostics()) {
+	for _, w := range slices.Concat(texts.Warnings, a.at().library.Diagnostics()) {
 		a.warn(w)
 	}
 	return prompt.Options{
 		Program: a.dialect.Name, Custom: texts.Custom, Append: texts.Append, Tools: tools.All(),
-		Context: texts.Context, Skills: a.library.Skills(), Cwd: a.cwd,
+		Context: texts.Context, Skills: a.at().library.Skills(), Cwd: a.at().cwd,
 	}
 }
 

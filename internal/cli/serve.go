@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/isotope-agent/isotope/internal/output"
+	"github.com/isotope-agent/isotope/internal/prompt"
 	"github.com/isotope-agent/isotope/internal/rpc"
 )
 
@@ -25,7 +26,10 @@ func (a *app) serve(ctx context.Context) int {
 	}
 	served := make(chan error, 1)
 	go func() { // reading stdin cannot be interrupted; it ends with the process
-		served <- rpc.Serve(ctx, a.std.in, rpc.Config{Engine: eng, Output: out, Dialect: a.dialect, Commands: a.library.Commands})
+		served <- rpc.Serve(ctx, a.std.in, rpc.Config{
+			Engine: eng, Output: out, Dialect: a.dialect,
+			Commands: func() []prompt.Command { return a.at().library.Commands() }, Version: Version(), Export: a.exportSession,
+		})
 	}()
 	bad := false
 	select {

@@ -34,7 +34,7 @@ func (a *app) sessionDir() string {
 	if dir := a.chosenDir(); dir != "" {
 		return dir
 	}
-	return session.FolderFor(sessionsRoot(a.dirs[0]), a.cwd)
+	return session.FolderFor(sessionsRoot(a.dirs[0]), a.at().cwd)
 }
 
 func (a *app) chosenDir() string {
@@ -53,11 +53,11 @@ func (a *app) chosenDir() string {
 // folders are the places to look for sessions of this working folder.
 func (a *app) folders() []session.Folder {
 	if dir := a.chosenDir(); dir != "" {
-		return []session.Folder{{Path: dir, Cwd: a.cwd}}
+		return []session.Folder{{Path: dir, Cwd: a.at().cwd}}
 	}
 	var out []session.Folder
 	for _, d := range a.dirs {
-		out = append(out, session.Folder{Path: session.FolderFor(sessionsRoot(d), a.cwd)})
+		out = append(out, session.Folder{Path: session.FolderFor(sessionsRoot(d), a.at().cwd)})
 	}
 	return out
 }
@@ -76,7 +76,7 @@ func (a *app) anywhere() []session.Folder {
 
 func (a *app) sessionConfig() session.Config {
 	return session.Config{
-		Dir: a.sessionDir(), Cwd: a.cwd, Name: a.flags.name, AppName: a.dialect.SessionWord(),
+		Dir: a.sessionDir(), Cwd: a.at().cwd, Name: a.flags.name, AppName: a.dialect.SessionWord(),
 		MemoryOnly: a.flags.noSession, Registry: a.sessions, Warn: a.warn,
 	}
 }
@@ -209,9 +209,9 @@ func (a *app) resume(path string) (*session.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	if cwd := store.Cwd(); cwd != "" && !sameFolder(cwd, a.cwd) {
+	if cwd := store.Cwd(); cwd != "" && !sameFolder(cwd, a.at().cwd) {
 		if !isFolder(cwd) {
-			return nil, errors.Join(fmt.Errorf(textCwdGone, cwd, path, a.cwd), store.Close())
+			return nil, errors.Join(fmt.Errorf(textCwdGone, cwd, path, a.at().cwd), store.Close())
 		}
 		a.note(fmt.Sprintf(textOtherProject, cwd))
 		a.enter(cwd)

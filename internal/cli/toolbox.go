@@ -85,7 +85,7 @@ func splitNames(list string) []string {
 // build makes the tools for a session.
 func (b *toolbox) build(env engine.ToolEnv) *tool.Set {
 	keepSize := func() bool { return !b.app.settings.Images().AutoResize }
-	cfg := builtin.Config{Cwd: b.app.cwd, Home: b.app.home, Files: b.files, Model: env.Model, KeepImageSize: keepSize}
+	cfg := builtin.Config{Cwd: b.app.at().cwd, Home: b.app.home, Files: b.files, Model: env.Model, KeepImageSize: keepSize}
 	var tools []tool.Tool
 	for _, name := range b.names {
 		switch name {
@@ -110,7 +110,7 @@ func (b *toolbox) build(env engine.ToolEnv) *tool.Set {
 
 func (b *toolbox) bash(env engine.ToolEnv) tool.Tool {
 	return builtin.NewBash(builtin.BashConfig{
-		Cwd: b.app.cwd, Runner: b.app.runner, Shell: b.shell(), BinDir: b.binDir(), EnvPrefix: "PI",
+		Cwd: b.app.at().cwd, Runner: b.app.runner, Shell: b.shell(), BinDir: b.binDir(), EnvPrefix: "PI",
 		Env:   func() []string { return append(b.identity(), env.Vars()...) },
 		Spill: func() proc.Spill { return b.app.spill(env.SessionID) },
 	})
@@ -131,7 +131,7 @@ func (b *toolbox) identity() []string {
 // directCommand completes a direct bash command of a client.
 func (b *toolbox) directCommand(command string) proc.Cmd {
 	env := proc.Env{BinDir: b.binDir(), Set: b.identity()}
-	return proc.Cmd{Command: command, Shell: b.shell(), Dir: b.app.cwd, Env: env.Environ(os.Environ())}
+	return proc.Cmd{Command: command, Shell: b.shell(), Dir: b.app.at().cwd, Env: env.Environ(os.Environ())}
 }
 
 // systemPrompt builds the system prompt for a set of tools.

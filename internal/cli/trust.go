@@ -18,20 +18,20 @@ func trustedOnly() []string {
 
 // projectDirs are the project's own directories, none without trust.
 func (a *app) projectDirs() []string {
-	if !a.trusted {
+	if !a.at().trusted {
 		return nil
 	}
-	return a.dialect.ProjectDirs(a.cwd)
+	return a.dialect.ProjectDirs(a.at().cwd)
 }
 
 // untrusted says which resources of the project are left out for want of trust; ""
 // when there are none, or when the user left them out.
 func (a *app) untrusted() string {
-	if a.trusted || a.flags.noApprove {
+	if a.at().trusted || a.flags.noApprove {
 		return ""
 	}
 	var found []string
-	for _, dir := range a.dialect.ProjectDirs(a.cwd) {
+	for _, dir := range a.dialect.ProjectDirs(a.at().cwd) {
 		entries, err := os.ReadDir(dir)
 		if err != nil {
 			continue
@@ -42,7 +42,7 @@ func (a *app) untrusted() string {
 			}
 		}
 	}
-	if agents := filepath.Join(".agents", "skills"); a.cwd != a.home && isFolder(filepath.Join(a.cwd, agents)) {
+	if agents := filepath.Join(".agents", "skills"); a.at().cwd != a.home && isFolder(filepath.Join(a.at().cwd, agents)) {
 		found = append(found, agents)
 	}
 	if len(found) == 0 {

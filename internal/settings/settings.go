@@ -108,6 +108,13 @@ func (s *Settings) SetTrusted(trusted bool) {
 	}
 }
 
+// SetProject replaces the project's files: those of another folder.
+func (s *Settings) SetProject(files []string, trusted bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.opt.Project, s.opt.Trusted, s.layers = files, trusted, nil
+}
+
 // load reads the files when that was not done. The caller holds s.mu.
 func (s *Settings) load() {
 	if s.layers == nil {
