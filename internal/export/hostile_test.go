@@ -92,7 +92,7 @@ func TestHostileSessionInABrowser(t *testing.T) {
 			t.Fatalf("%s: it ran: %v", when, got)
 		}
 		for expression, want := range map[string]int{
-			`document.querySelectorAll("script:not([type])").length`: 2,
+			`document.querySelectorAll("script:not([type])").length`:                                                                                                                                2,
 			`document.querySelectorAll("iframe, object, embed, form, base, frame, applet, video, audio, math, body style, body link, body meta").length`:                                            0,
 			`[...document.querySelectorAll("body *")].filter(n => [...n.attributes].some(a => a.name.startsWith("on") || a.name === "srcdoc" || a.name === "style" && /url/.test(a.value))).length`: 0,
 			`[...document.querySelectorAll("a[href]")].filter(a => !/^(https?:\/\/|mailto:)/.test(a.getAttribute("href")) && !a.getAttribute("href").startsWith("#")).length`:                       0,

@@ -241,7 +241,7 @@ func (d *describer) assistant(h head) description {
 // calls names the tool calls of a message: "bash ls -l, read main.go".
 func (d *describer) calls(content []byte) {
 	for block := range elements(content) {
-		if plain(member(block, "type")) != "toolCall" {
+		if !is(member(block, "type"), "toolCall") {
 			continue
 		}
 		if len(d.buf) > previewRunes {
@@ -279,12 +279,12 @@ func contentPreview(dst, content []byte, limit int) []byte {
 	}
 	start, pictures := len(dst), 0
 	for block := range elements(content) {
-		switch plain(member(block, "type")) {
-		case "text":
+		switch typ := member(block, "type"); {
+		case is(typ, "text"):
 			if dst = words(dst, member(block, "text"), limit); len(dst) > start {
 				return dst
 			}
-		case "image":
+		case is(typ, "image"):
 			pictures++
 		}
 	}
@@ -330,6 +330,14 @@ func words(dst, raw []byte, limit int) []byte {
 		}
 	}
 	return dst
+}
+
+// is reports whether a raw JSON string is a text.
+func is(raw []byte, text string) bool {
+	if len(raw) == len(text)+2 {
+		return string(raw[1:len(raw)-1]) == text
+	}
+	return len(raw) > len(text) && slices.Contains(raw, '\\') && plain(raw) == text
 }
 
 // plain returns the text of a short raw JSON string, "" for any other value.
