@@ -20,9 +20,14 @@ func cryptoOps() map[string]syncOp {
 	return map[string]syncOp{
 		"crypto.random": with(func(_ *Runtime, a struct {
 			Length int `json:"length"`
-		}) (any, error) { if a.Length < 0 || a.Length > 1<<24 {
-			return nil, &OpError{Message: "The value of \"size\" is out of range.", Name: "RangeError", Code: "ERR_OUT_OF_RANGE"}
-		}; b := make([]byte, a.Length); _, err := rand.Read(b); return toBinary(b), err }),
+		}) (any, error) {
+			if a.Length < 0 || a.Length > 1<<24 {
+				return nil, &OpError{Message: "The value of \"size\" is out of range.", Name: "RangeError", Code: "ERR_OUT_OF_RANGE"}
+			}
+			b := make([]byte, a.Length)
+			_, err := rand.Read(b)
+			return toBinary(b), err
+		}),
 		"crypto.hash":   with(hashOp),
 		"crypto.derive": with(deriveOp),
 		"crypto.cipher": with(cipherOp),

@@ -75,7 +75,10 @@ var syncOps = sync.OnceValue(func() map[string]syncOp {
 		"failed": with(func(r *Runtime, a failure) (any, error) { r.failed(a.Owner, r.thrown(a.Error)); return nil, nil }),
 		"log": with(func(r *Runtime, a struct {
 			Text string `json:"text"`
-		}) (any, error) { r.log(a.Text); return nil, nil }),
+		}) (any, error) {
+			r.log(a.Text)
+			return nil, nil
+		}),
 		"cancel":      with(func(r *Runtime, a idArg) (any, error) { r.cancelOp(a.ID); return nil, nil }),
 		"timer.start": with((*Runtime).startTimer),
 		"timer.stop":  with(func(r *Runtime, a idArg) (any, error) { r.stopTimer(a.ID); return nil, nil }),
