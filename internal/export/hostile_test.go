@@ -91,18 +91,20 @@ func TestHostileSessionInABrowser(t *testing.T) {
 		if got := eval[any](tb, `window.pwned ?? ({}).polluted ?? null`); got != nil {
 			t.Fatalf("%s: it ran: %v", when, got)
 		}
-		for expression, want := range map[string]int{
-			`document.querySelectorAll("script:not([type])").length`:                                                                                                                                2,
-			`document.querySelectorAll("iframe, object, embed, form, base, frame, applet, video, audio, math, body style, body link, body meta").length`:                                            0,
-			`[...document.querySelectorAll("body *")].filter(n => [...n.attributes].some(a => a.name.startsWith("on") || a.name === "srcdoc" || a.name === "style" && /url/.test(a.value))).length`: 0,
-			`[...document.querySelectorAll("a[href]")].filter(a => !/^(https?:\/\/|mailto:)/.test(a.getAttribute("href")) && !a.getAttribute("href").startsWith("#")).length`:                       0,
-			`[...document.querySelectorAll("a[target]")].filter(a => !/noopener/.test(a.rel)).length`:                                                                                               0,
-			`[...document.querySelectorAll("img")].filter(n => !/^data:image\/(png|jpeg|gif|webp|bmp|avif);base64,/.test(n.src)).length`:                                                            0,
-			`document.querySelectorAll("svg a, svg script, svg image, svg foreignObject").length`:                                                                                                   0,
-			`[...document.querySelectorAll("#main, #side, .bar")].filter(n => /[\u0000-\u0008\u000e-\u001f\u202a-\u202e\u2066-\u2069]/.test(n.textContent)).length`:                                 0,
+		if got := eval[int](tb, `document.querySelectorAll("script:not([type])").length`); got != 2 {
+			t.Errorf("%s: %d programs", when, got)
+		}
+		for _, none := range []string{
+			`document.querySelectorAll("iframe, object, embed, form, base, frame, applet, video, audio, math, body style, body link, body meta").length`,
+			`[...document.querySelectorAll("body *")].filter(n => [...n.attributes].some(a => a.name.startsWith("on") || a.name === "srcdoc" || a.name === "style" && /url/.test(a.value))).length`,
+			`[...document.querySelectorAll("a[href]")].filter(a => !/^(https?:\/\/|mailto:)/.test(a.getAttribute("href")) && !a.getAttribute("href").startsWith("#")).length`,
+			`[...document.querySelectorAll("a[target]")].filter(a => !/noopener/.test(a.rel)).length`,
+			`[...document.querySelectorAll("img")].filter(n => !/^data:image\/(png|jpeg|gif|webp|bmp|avif);base64,/.test(n.src)).length`,
+			`document.querySelectorAll("svg a, svg script, svg image, svg foreignObject").length`,
+			`[...document.querySelectorAll("#main, #side, .bar")].filter(n => /[\u0000-\u0008\u000e-\u001f\u202a-\u202e\u2066-\u2069]/.test(n.textContent)).length`,
 		} {
-			if got := eval[int](tb, expression); got != want {
-				t.Errorf("%s: %s = %d, want %d", when, expression, got, want)
+			if got := eval[int](tb, none); got != 0 {
+				t.Errorf("%s: %s = %d", when, none, got)
 			}
 		}
 	}
