@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"html"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -126,14 +128,18 @@ func denied(who string, q url.Values) error {
 	return fmt.Errorf(errDenied, who, reply{}.clean(first(q.Get("error_description"), q.Get("error"))))
 }
 
+// page sends a whole page before it returns: the server may be closed right after.
 func page(w http.ResponseWriter, status int, text string) {
+	body := "<!doctype html><meta charset=utf-8><title>Isotope</title><body style=\"font:1.1em system-ui;margin:4em\"><p>" + html.EscapeString(text) + "\n"
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Length", strconv.Itoa(len(body)))
 	h.Set("Cache-Control", "no-store")
 	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'")
 	h.Set("Referrer-Policy", "no-referrer") // the address holds the code
 	w.WriteHeader(status)
-	fmt.Fprintf(w, "<!doctype html><meta charset=utf-8><title>Isotope</title><body style=\"font:1.1em system-ui;margin:4em\"><p>%s</p>\n", html.EscapeString(text))
+	io.WriteString(w, body)
+	http.NewResponseController(w).Flush()
 }
 
 // await returns the parameters of the redirect: from the browser, or from what the
