@@ -60,6 +60,9 @@ type Config struct {
 	// Next prepares the next model call from the conversation so far. An error ends
 	// the run with an assistant message that carries the error.
 	Next func(ctx context.Context) (*Call, error)
+	// BeforeTurn is called before each turn but the first, and before what is queued is
+	// delivered; nil for nothing. It may change the conversation.
+	BeforeTurn func(ctx context.Context)
 	// Commit makes a finished message part of the conversation and returns the
 	// message that counts (a hook may have replaced it). It is called before the
 	// message's message_end. An error ends the run.
@@ -109,6 +112,9 @@ func (r *run) loop(ctx context.Context, prompts []Queued) {
 	pending := poll(ctx, r.cfg.Steering)
 	for first := true; ; first = false {
 		if !first {
+			if r.cfg.BeforeTurn != nil && ctx.Err() == nil {
+				r.cfg.BeforeTurn(ctx)
+			}
 			r.cfg.Emit(event.TurnStart{})
 		}
 		if ctx.Err() != nil {

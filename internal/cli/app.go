@@ -228,8 +228,9 @@ func (a *app) newEngine(store *session.Store, out engine.Output) (*engine.Engine
 		Reload:          func() error { return a.reload(files) },
 		Refresh:         a.refresh,
 		Bash:            engine.BashConfig{Runner: a.runner, Command: files.directCommand, Spill: a.spill},
-		Cwd:             a.at().cwd,
-		Report:          a.warn,
+		Strategy:        a.dialect.DefaultCompaction, NullCompactionResult: a.dialect.NullCompactionResult,
+		Cwd:    a.at().cwd,
+		Report: a.warn,
 	}, store), nil
 }
 

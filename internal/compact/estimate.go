@@ -22,6 +22,16 @@ func ContextTokens(msgs []llm.Message) int64 {
 	return used + messagesTokens(msgs[at+1:])
 }
 
+// RequestTokens is ContextTokens with fixed tokens of the system prompt and the tools,
+// which an answer's report includes and an estimate does not.
+func RequestTokens(msgs []llm.Message, fixed int64) int64 {
+	n := ContextTokens(msgs)
+	if at, _ := lastUsage(msgs); at < 0 {
+		n += fixed
+	}
+	return n
+}
+
 // lastUsage returns the index of the last answer whose usage can be trusted, and its
 // context tokens; -1 and 0 when there is none.
 func lastUsage(msgs []llm.Message) (int, int64) {

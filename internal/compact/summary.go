@@ -58,11 +58,7 @@ func (Summary) Prepare(in *Input) (*Plan, error) {
 // contextTokens is the size of the context with the system prompt and the tools,
 // which a provider's count includes and an estimate does not.
 func (in *Input) contextTokens() int64 {
-	n := ContextTokens(in.Branch.Messages)
-	if at, _ := lastUsage(in.Branch.Messages); at < 0 {
-		n += in.Fixed
-	}
-	return n
+	return RequestTokens(in.Branch.Messages, in.Fixed)
 }
 
 // keepRecent is how many tokens to keep: as set, but no more than three quarters of

@@ -94,9 +94,9 @@ func bashMessage(req BashRequest, res proc.BashResult, now int64) *llm.BashExecu
 }
 
 // recordBash stores a record now, or when the run of its session settles: between a
-// tool call and its result there is no place for it.
+// tool call and its result there is no place for it. A compaction is waited for too.
 func (e *Engine) recordBash(d deferredBash) {
-	if d.store == e.store && e.run != nil {
+	if d.store == e.store && (e.run != nil || e.compacting()) {
 		e.deferred = append(e.deferred, d)
 		return
 	}

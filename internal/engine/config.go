@@ -56,6 +56,11 @@ type Config struct {
 	Refresh func(ctx context.Context, opt RefreshOptions) []ProviderError
 	// Bash runs direct bash commands; see BashConfig.
 	Bash BashConfig
+	// Strategy is the compaction strategy where the settings name none; "" is the
+	// verbatim one. NullCompactionResult writes a compaction_end without a result as
+	// null; else the key is left out.
+	Strategy             string
+	NullCompactionResult bool
 	// Cwd is the folder in which the session works.
 	Cwd string
 	// Now is the clock; nil is time.Now.

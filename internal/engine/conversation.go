@@ -45,6 +45,12 @@ func (c *conversation) reset(empty bool) {
 	*c = conversation{gen: c.gen + 1, loaded: empty}
 }
 
+// reload forgets the messages only: the file shows another context from now on.
+func (c *conversation) reload() {
+	c.msgs, c.loaded = nil, false
+	c.gen++
+}
+
 // dropFailed removes a failed attempt that is about to be retried from the context.
 // It stays in the file.
 func (c *conversation) dropFailed(m llm.Message) {

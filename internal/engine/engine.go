@@ -81,6 +81,7 @@ type Engine struct {
 	admit    admission
 	run      *activeRun // nil when idle
 	retry    retryState
+	comp     compactions
 	// autoCompact: the context is compacted without being asked.
 	autoCompact bool
 	bash        map[*bashCommand]struct{}
@@ -254,7 +255,8 @@ func (e *Engine) checkClosed() {
 	if e.run != nil {
 		e.run.abort(ErrShutdown)
 	}
-	if e.run != nil || len(e.bash) > 0 || len(e.saves) > 0 || e.lane.held {
+	e.comp.abort(ErrShutdown)
+	if e.run != nil || e.comp.manual != nil || len(e.bash) > 0 || len(e.saves) > 0 || e.lane.held {
 		return
 	}
 	for _, done := range e.closed {

@@ -29,6 +29,7 @@ func (h Hooks) guarded(report func(string)) Hooks {
 	h.guardInputs(catch)
 	h.guardRun(catch)
 	h.guardSession(catch)
+	h.guardCompaction(catch)
 	return h
 }
 
@@ -133,6 +134,20 @@ func (h *Hooks) guardSession(catch catcher) {
 			*hook = func(ctx context.Context, reason string) {
 				_ = catch(name, func() error { f(ctx, reason); return nil })
 			}
+		}
+	}
+}
+
+func (h *Hooks) guardCompaction(catch catcher) {
+	if f := h.BeforeCompact; f != nil {
+		h.BeforeCompact = func(ctx context.Context, c CompactRequest) (d CompactDecision, err error) {
+			err = catch("compaction", func() (err error) { d, err = f(ctx, c); return err })
+			return d, err
+		}
+	}
+	if f := h.Compacted; f != nil {
+		h.Compacted = func(ctx context.Context, c CompactDone) {
+			_ = catch("compacted", func() error { f(ctx, c); return nil })
 		}
 	}
 }

@@ -45,6 +45,10 @@ type Hooks struct {
 	// engine goroutine, and run does what it stands for.
 	Shortcuts func() []Shortcut
 	Shortcut  func(key string) (run func(ctx context.Context), ok bool)
+	// BeforeCompact may cancel a compaction or make it itself; an error is reported and
+	// the compaction goes on. Compacted sees the one that was stored.
+	BeforeCompact func(ctx context.Context, c CompactRequest) (CompactDecision, error)
+	Compacted     func(ctx context.Context, c CompactDone)
 	// SessionStart and SessionShutdown frame the life of a session.
 	SessionStart    func(ctx context.Context, reason string)
 	SessionShutdown func(ctx context.Context, reason string)

@@ -32,6 +32,7 @@ func (s *retryState) over() {
 type retryPlan struct {
 	retry   bool
 	failed  *llm.AssistantMessage
+	text    string // what is wrong with it
 	attempt int
 	max     int
 	delay   time.Duration
@@ -41,24 +42,21 @@ type retryPlan struct {
 // goroutine, before agent_end.
 func (e *Engine) planRetry(r *activeRun, out agent.Outcome) retryPlan {
 	m := out.Last
-	if m == nil || m.StopReason != llm.StopError || r.ctx.Err() != nil {
+	fault := faultOf(m)
+	if fault == nil || r.ctx.Err() != nil {
 		return retryPlan{}
 	}
 	policy := e.cfg.Settings.Retry()
 	enabled := false
 	e.sync(func() { enabled = e.retry.enabled && !e.closing })
-	if !enabled || !retryable(m.Err) {
-		e.retryGaveUp(r, m)
-		return retryPlan{}
-	}
-	if r.attempt >= policy.MaxRetries {
-		e.retryGaveUp(r, m)
+	if !enabled || !retryable(fault) || r.attempt >= policy.MaxRetries {
+		e.retryGaveUp(r, fault)
 		return retryPlan{}
 	}
 	attempt := r.attempt + 1
 	return retryPlan{
-		retry: true, failed: m, attempt: attempt, max: policy.MaxRetries,
-		delay: retryDelay(policy, attempt, m.Err.RetryAfter),
+		retry: true, failed: m, text: fault.Message, attempt: attempt, max: policy.MaxRetries,
+		delay: retryDelay(policy, attempt, fault.RetryAfter),
 	}
 }
 
@@ -99,10 +97,10 @@ func (e *Engine) awaitRetry(r *activeRun, p retryPlan) bool {
 	ctx, cancel := withCancel(r.ctx)
 	defer cancel()
 	e.sync(func() {
-		e.conv.dropFailed(p.failed)
+		e.dropAnswer(p.failed)
 		e.retry.cancel = cancel
 	})
-	e.emit(r, event.AutoRetryStart{Attempt: p.attempt, MaxAttempts: p.max, DelayMs: p.delay.Milliseconds(), ErrorMessage: p.failed.ErrorMessage})
+	e.emit(r, event.AutoRetryStart{Attempt: p.attempt, MaxAttempts: p.max, DelayMs: p.delay.Milliseconds(), ErrorMessage: p.text})
 	passed := wait(ctx, p.delay)
 	if !passed {
 		r.attempt = 0
@@ -114,7 +112,7 @@ func (e *Engine) awaitRetry(r *activeRun, p retryPlan) bool {
 
 // retrySucceeded tells the end of a retry at the first good answer.
 func (e *Engine) retrySucceeded(r *activeRun, m *llm.AssistantMessage) {
-	if r.attempt > 0 && !m.Failed() {
+	if r.attempt > 0 && m.StopReason != llm.StopAborted && faultOf(m) == nil {
 		attempt := r.attempt
 		r.attempt = 0
 		e.emit(r, event.AutoRetryEnd{Success: true, Attempt: attempt})
@@ -122,9 +120,9 @@ func (e *Engine) retrySucceeded(r *activeRun, m *llm.AssistantMessage) {
 }
 
 // retryGaveUp remembers that the attempts are over; it is told after agent_end.
-func (e *Engine) retryGaveUp(r *activeRun, m *llm.AssistantMessage) {
+func (e *Engine) retryGaveUp(r *activeRun, fault *llm.Error) {
 	if r.attempt > 0 {
-		r.gaveUp = &event.AutoRetryEnd{Success: false, Attempt: r.attempt, FinalError: m.ErrorMessage}
+		r.gaveUp = &event.AutoRetryEnd{Success: false, Attempt: r.attempt, FinalError: fault.Message}
 		r.attempt = 0
 	}
 }

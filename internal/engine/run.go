@@ -35,8 +35,10 @@ type activeRun struct {
 	settled []func()
 
 	// The run goroutine's own.
-	attempt int                 // failed attempts in a row
-	gaveUp  *event.AutoRetryEnd // to be told after agent_end
+	attempt  int                 // failed attempts in a row
+	gaveUp   *event.AutoRetryEnd // to be told after agent_end
+	recovery recoveryState
+	fallback *fallback // to another model; nil while the session's own answers
 }
 
 // abort cancels the current part, whatever it is doing.
@@ -67,17 +69,18 @@ func (e *Engine) startRun(msg llm.Message) {
 // drive is the run goroutine: parts until the run settles.
 func (e *Engine) drive(r *activeRun, prompts []agent.Queued) {
 	defer e.post(func() { e.settle(r) })
+	e.compactBeforePrompt(r)
 	prompts = e.beforeRun(r, prompts)
 	for {
 		e.emit(r, event.AgentStart{})
 		out := agent.Run(r.ctx, e.agentConfig(r), prompts)
-		plan := e.planRetry(r, out)
-		e.emit(r, event.AgentEnd{Messages: nonNil(out.Messages), WillRetry: plan.retry})
+		next := e.planNext(r, out)
+		e.emit(r, event.AgentEnd{Messages: nonNil(out.Messages), WillRetry: next.again})
 		if r.gaveUp != nil {
 			e.emit(r, *r.gaveUp)
 			r.gaveUp = nil
 		}
-		if plan.retry && e.awaitRetry(r, plan) {
+		if next.do != nil && next.do() {
 			prompts = nil
 			continue
 		}
@@ -93,6 +96,41 @@ func (e *Engine) drive(r *activeRun, prompts []agent.Queued) {
 	}
 }
 
+// nextStep is what follows a part of a run. again tells clients that another part
+// comes; do, when not nil, is called after agent_end and reports whether it does.
+type nextStep struct {
+	again bool
+	do    func() bool
+}
+
+// planNext decides how a run goes on after a part: a retry, a recovery of its context,
+// another model, or not by itself. It is called on the run goroutine, before agent_end.
+func (e *Engine) planNext(r *activeRun, out agent.Outcome) nextStep {
+	if out.Fault != nil {
+		return nextStep{}
+	}
+	if plan := e.planRetry(r, out); plan.retry {
+		return nextStep{again: true, do: func() bool { return e.awaitRetry(r, plan) }}
+	}
+	next := e.planRecovery(r, out.Last)
+	if next.again {
+		return next
+	}
+	if c, ok := e.planFallback(r, out.Last); ok {
+		if r.gaveUp != nil { // it goes on after all
+			r.gaveUp.Success, r.gaveUp.FinalError = true, ""
+		}
+		first := next.do
+		return nextStep{again: true, do: func() bool {
+			if first != nil {
+				first()
+			}
+			return e.fallBack(r, out.Last, c)
+		}}
+	}
+	return next
+}
+
 // nonNil makes an empty list of messages an empty JSON array.
 func nonNil(msgs []llm.Message) []llm.Message {
 	if msgs == nil {
@@ -106,7 +144,7 @@ func nonNil(msgs []llm.Message) []llm.Message {
 // the run that it was meant for.
 func (e *Engine) partDone(r *activeRun) {
 	e.queues.untake()
-	if e.admit.busy() && !e.closing {
+	if e.admit.busy() && !e.closing && !e.compacting() {
 		r.parked = true
 		r.answerAborts()
 		return
@@ -142,7 +180,7 @@ func (e *Engine) admissionDrained() {
 
 // continuation takes the queued messages with which a run goes on.
 func (e *Engine) continuation(r *activeRun) []agent.Queued {
-	if e.closing || r.stuck {
+	if e.closing || r.stuck || e.compacting() {
 		return nil
 	}
 	if batch := e.due(&e.queues.steering, e.queues.steeringMode); len(batch) > 0 {
@@ -155,6 +193,7 @@ func (e *Engine) continuation(r *activeRun) []agent.Queued {
 // whoever waited for it goes on.
 func (e *Engine) settling(r *activeRun) {
 	aborted := r.ctx.Err() != nil
+	e.restoreModel(r)
 	e.run = nil
 	e.conv.systemOverride = ""
 	e.recordDeferredBash()
@@ -183,11 +222,14 @@ func (e *Engine) settle(r *activeRun) {
 func (e *Engine) Abort(reply func(struct{}, error)) {
 	ok := e.post(func() {
 		e.abortPrompts()
-		e.abortCompaction()
 		done := func() { reply(struct{}{}, nil) }
-		if e.run == nil {
+		switch {
+		case e.comp.manual != nil:
+			e.comp.manual.after = append(e.comp.manual.after, done)
+			e.comp.abort(errAborted)
+		case e.run == nil:
 			done()
-		} else {
+		default:
 			e.run.aborts = append(e.run.aborts, done)
 			e.run.abort(errAborted)
 		}
@@ -209,14 +251,16 @@ func (e *Engine) emit(r *activeRun, ev event.Event) {
 		if m, ok := end.Message.(*llm.AssistantMessage); ok {
 			e.retrySucceeded(r, m)
 		}
+		r.recovery.saw(end.Message)
 	}
 }
 
 func (e *Engine) agentConfig(r *activeRun) agent.Config {
 	return agent.Config{
 		Next: func(ctx context.Context) (*agent.Call, error) {
-			return try(e, func() (*agent.Call, error) { return e.nextCall(ctx) })
+			return try(e, func() (*agent.Call, error) { return e.nextCall(ctx, r) })
 		},
+		BeforeTurn: func(ctx context.Context) { e.compactMidTurn(ctx, r) },
 		Commit:     e.commit,
 		Steering:   func() []agent.Queued { return e.steering(r) },
 		FollowUp:   e.pollFollowUp,
@@ -274,7 +318,7 @@ func (e *Engine) commit(ctx context.Context, m llm.Message) (llm.Message, error)
 
 // nextCall builds the next request. It is called on the run goroutine. The call that
 // comes with an error names the model that was meant.
-func (e *Engine) nextCall(ctx context.Context) (*agent.Call, error) {
+func (e *Engine) nextCall(ctx context.Context, r *activeRun) (*agent.Call, error) {
 	var (
 		m        *llm.Model
 		thinking llm.ThinkingLevel
@@ -289,6 +333,9 @@ func (e *Engine) nextCall(ctx context.Context) (*agent.Call, error) {
 	if ctx.Err() != nil {
 		return call, errors.New(agent.TextAbortedBeforeRequest)
 	}
+	if err := r.recovery.blocked; err != nil {
+		return call, err
+	}
 	msgs, err := e.messages(ctx)
 	if err != nil {
 		return call, err
@@ -297,7 +344,7 @@ func (e *Engine) nextCall(ctx context.Context) (*agent.Call, error) {
 	if err != nil {
 		return call, err
 	}
-	if call.Provider, err = e.cfg.Provider(m.API); err != nil {
+	if call.Provider, err = e.provider(m.API); err != nil {
 		return call, err
 	}
 	call.Request.System = e.systemPrompt(tools)

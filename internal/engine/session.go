@@ -108,12 +108,7 @@ func (e *Engine) stopRun(cause error) {
 			e.queues.steering, e.queues.followUp = nil, nil
 			e.cfg.Output.Post(e.queues.event())
 		}
-		if e.run == nil {
-			close(settled)
-		} else {
-			e.run.settled = append(e.run.settled, func() { close(settled) })
-			e.run.abort(cause)
-		}
+		e.whenIdle(cause, func() { close(settled) })
 		e.admitNext()
 	})
 	select {

@@ -67,25 +67,28 @@ func (e *Engine) contextUsage(m *llm.Model) (*ContextUsage, error) {
 // freshlyCompacted reports whether no answer has reported usage since the newest
 // compaction boundary.
 func freshlyCompacted(msgs []llm.Message) bool {
-	if len(msgs) == 0 {
-		return false
-	}
-	var since int64
-	switch m := msgs[0].(type) {
-	case *llm.CompactionSummaryMessage:
-		since = m.Timestamp
-	case *llm.CustomMessage:
-		if m.CustomType != session.BoundaryType {
-			return false
-		}
-		since = m.Timestamp
-	default:
+	since, ok := boundaryTime(msgs)
+	if !ok {
 		return false
 	}
 	for _, m := range msgs[1:] {
-		if a, ok := m.(*llm.AssistantMessage); ok && !a.Failed() && a.Timestamp > since && compact.UsageTokens(a.Usage, a.API) > 0 {
+		if a, ok := m.(*llm.AssistantMessage); ok && !a.Failed() && a.Timestamp >= since && compact.UsageTokens(a.Usage, a.API) > 0 {
 			return false
 		}
 	}
 	return true
+}
+
+// boundaryTime returns the time of the compaction boundary that a context begins with.
+func boundaryTime(msgs []llm.Message) (ms int64, ok bool) {
+	if len(msgs) == 0 {
+		return 0, false
+	}
+	switch m := msgs[0].(type) {
+	case *llm.CompactionSummaryMessage:
+		return m.Timestamp, true
+	case *llm.CustomMessage:
+		return m.Timestamp, m.CustomType == session.BoundaryType
+	}
+	return 0, false
 }

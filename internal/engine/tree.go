@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/isotope-agent/isotope/internal/compact"
 	"github.com/isotope-agent/isotope/internal/llm"
 	"github.com/isotope-agent/isotope/internal/session"
 )
@@ -220,10 +221,14 @@ func (e *Engine) label(entryID, label string) error {
 
 // summarizeBranch makes the summary of the branch that a move to leaf leaves; nil when
 // nothing is left behind. cancelled: somebody gave it up.
-func (e *Engine) summarizeBranch(_ context.Context, view *session.View, leaf string, _ Navigation) (summary *session.BranchSummary, cancelled bool, err error) {
+func (e *Engine) summarizeBranch(ctx context.Context, view *session.View, leaf string, n Navigation) (summary *session.BranchSummary, cancelled bool, err error) {
 	left, _, err := view.Leaving(leaf)
 	if err != nil || len(left) == 0 {
 		return nil, false, err
 	}
-	return nil, false, errors.New("summarize is not available yet: no branch summary is built in")
+	summary, err = e.branchSummary(ctx, left, branchSummaryOptions{Instructions: n.CustomInstructions, ReplacePrompt: n.ReplaceInstructions})
+	if errors.Is(err, compact.ErrCancelled) {
+		return nil, true, nil
+	}
+	return summary, false, err
 }

@@ -60,7 +60,7 @@ func serve(t testing.TB, archive string) (feed io.Writer, client *counting, stop
 }
 
 func flood() string {
-	return fmt.Sprintf("-- provider --\n"+`{"onEnd":"repeat","turns":[{"steps":[{"repeat":{"count":%d,"bytes":%d}}]}]}`+"\n", deltas, deltaBytes)
+	return fmt.Sprintf("-- settings.json --\n"+`{"defaultProvider":"fake","defaultModel":"one","compaction":{"enabled":false}}`+"\n-- provider --\n"+`{"onEnd":"repeat","turns":[{"steps":[{"repeat":{"count":%d,"bytes":%d}}]}]}`+"\n", deltas, deltaBytes)
 }
 
 // cost plays one prompt of many deltas and returns what each event cost: the number of

@@ -1,6 +1,9 @@
 package rpc
 
-import "github.com/isotope-agent/isotope/internal/engine"
+import (
+	"github.com/isotope-agent/isotope/internal/engine"
+	"github.com/isotope-agent/isotope/internal/jsonx"
+)
 
 // switchCommands are the queue modes, retry and compaction.
 func switchCommands() []Command {
@@ -35,7 +38,11 @@ func switchCommands() []Command {
 		{
 			Name: "compact", Class: Beside, Summary: "Shortens the context.",
 			Params: []Param{{Name: "customInstructions", Kind: KindString, Doc: "What the summary must pay attention to."}},
-			handle: func(s *server, r *request) error { s.cfg.Engine.Compact(r.done); return nil },
+			Data:   jsonx.Raw{}, // as the strategy has it
+			handle: func(s *server, r *request) error {
+				s.cfg.Engine.Compact(r.str("customInstructions"), data[any](r))
+				return nil
+			},
 		},
 		{
 			Name: "set_auto_compaction", Class: Ordinary, Summary: "Says whether the context is shortened without being asked.",
@@ -47,7 +54,7 @@ func switchCommands() []Command {
 		},
 		{
 			Name: "abort_compaction", Class: Interrupt, Summary: "Cancels a compaction that is under way.",
-			handle: func(_ *server, r *request) error { return errNotYet(r.command) },
+			handle: func(s *server, r *request) error { s.cfg.Engine.AbortCompaction(r.done); return nil },
 		},
 	}
 }

@@ -202,6 +202,7 @@ func (b *testbed) start(stdout io.Writer) *testServer {
 		Bash: engine.BashConfig{
 			Runner: runner, Command: direct, Spill: func(string) proc.Spill { return proc.Spill{} },
 		},
+		Strategy: b.dialect.DefaultCompaction, NullCompactionResult: b.dialect.NullCompactionResult,
 		Cwd: cwd, Report: b.report,
 	}, b.stores[0])
 	return srv
