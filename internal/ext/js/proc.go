@@ -24,7 +24,10 @@ type procs struct {
 type child struct {
 	cmd   *exec.Cmd
 	stdin io.WriteCloser
-	input chan []byte // what waits to be written; closed at the end of input
+	input chan []byte // what waits to be written; nil for a child without input
+
+	mu    sync.Mutex
+	ended bool // input is closed
 }
 
 func newProcs() *procs { return &procs{env: map[string]*string{}, live: map[string]*child{}} }
@@ -198,9 +201,7 @@ func spawn(ctx context.Context, r *Runtime, a procArgs, emit func(any)) (any, er
 	stop := r.killOn(ctx, c, a)
 	err := c.Wait()
 	timedOut := stop()
-	if ch.input != nil {
-		r.post(func() { ch.end() })
-	}
+	ch.end()
 	info, err := finished(c, err)
 	info.TimedOut = timedOut
 	return info, err
@@ -230,13 +231,32 @@ func (c *child) feed() {
 	}
 }
 
-// end closes the input. It is called on the engine's goroutine only.
+// end closes the input.
 func (c *child) end() {
-	if c.input != nil {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.input != nil && !c.ended {
+		c.ended = true
 		close(c.input)
-		c.input = nil
 	}
 }
+
+// send queues input. A child that does not read is waited for a little.
+func (c *child) send(b []byte) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.input == nil || c.ended {
+		return errInputClosed
+	}
+	select {
+	case c.input <- b:
+		return nil
+	case <-time.After(time.Second):
+		return &OpError{Message: "write EAGAIN: the child does not read its input", Code: "EAGAIN", Syscall: "write"}
+	}
+}
+
+var errInputClosed = &OpError{Message: "write EPIPE", Code: "EPIPE", Errno: -32, Syscall: "write"}
 
 // killOn ends a child when ctx ends or its time is over: a signal, and 5 s later the
 // one that cannot be caught. The function it returns ends the watch and reports whether
@@ -372,18 +392,12 @@ func procOps() map[string]syncOp {
 		},
 		) (any, error) {
 			c := r.procs.get(a.Key)
-			if c == nil || c.input == nil {
-				return nil, &OpError{Message: "write EPIPE", Code: "EPIPE", Errno: -32, Syscall: "write"}
+			if c == nil {
+				return nil, errInputClosed
 			}
 			if a.Data != nil {
-				select {
-				case c.input <- a.Data.bytes():
-				default: // full: the child does not read; wait a little rather than lose
-					select {
-					case c.input <- a.Data.bytes():
-					case <-time.After(time.Second):
-						return nil, &OpError{Message: "write EAGAIN: the child does not read its input", Code: "EAGAIN", Syscall: "write"}
-					}
+				if err := c.send(a.Data.bytes()); err != nil {
+					return nil, err
 				}
 			}
 			if a.End {
