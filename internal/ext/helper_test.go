@@ -44,9 +44,9 @@ type bed struct {
 
 type bedOption func(*Config, *bed)
 
-func withMode(mode string) bedOption        { return func(c *Config, _ *bed) { c.Mode = mode } }
-func withLimits(l js.Limits) bedOption      { return func(c *Config, _ *bed) { c.Limits = l } }
-func withHost(f func(*Host)) bedOption      { return func(_ *Config, b *bed) { f(&b.h) } }
+func withMode(mode string) bedOption   { return func(c *Config, _ *bed) { c.Mode = mode } }
+func withLimits(l js.Limits) bedOption { return func(c *Config, _ *bed) { c.Limits = l } }
+func withHost(f func(*Host)) bedOption { return func(_ *Config, b *bed) { f(&b.h) } }
 func withAnswers(f func(event.ExtensionUIRequest) string) bedOption {
 	return func(_ *Config, b *bed) { b.answers = f }
 }
@@ -141,8 +141,11 @@ func (b *bed) host() Host {
 				}
 			}
 		},
-		State:       func() State { return b.st },
-		SendMessage: func(m llm.CustomMessage, o SendOptions) error { b.note("message " + text(&m) + " " + text(o)); return nil },
+		State: func() State { return b.st },
+		SendMessage: func(m llm.CustomMessage, o SendOptions) error {
+			b.note("message " + text(&m) + " " + text(o))
+			return nil
+		},
 		SendUser:    func(s string, _ []*llm.Image, o SendOptions) error { b.note("user " + s + " " + text(o)); return nil },
 		AppendEntry: func(e session.Body) error { b.note("entry " + e.EntryType() + " " + text(e)); return nil },
 		SetModel:    func(p, id string) (bool, error) { b.note("model " + p + "/" + id); return id != "nokey", nil },
@@ -154,15 +157,24 @@ func (b *bed) host() Host {
 		ToolsChanged: func() { b.note("tools changed") },
 		Abort:        func() { b.note("abort") },
 		Shutdown:     func() { b.note("shutdown") },
-		Compact:      func(_ context.Context, in string) (any, error) { b.note("compact " + in); return map[string]string{"summary": "s"}, nil },
-		WaitIdle:     func(context.Context) error { b.note("wait"); return nil },
-		NewSession:   func(_ context.Context, p string) (bool, error) { b.note("new " + p); return false, nil },
-		Fork:         func(_ context.Context, id, pos string) (bool, error) { b.note("fork " + id + " " + pos); return false, nil },
-		Switch:       func(_ context.Context, p string) (bool, error) { b.note("switch " + p); return true, nil },
-		NavigateTree: func(_ context.Context, id string, _ jsonx.Raw) (any, error) { b.note("navigate " + id); return map[string]bool{"cancelled": false}, nil },
-		Reload:       func(context.Context) error { b.note("reload"); return nil },
-		Models:       func() []*llm.Model { return []*llm.Model{b.st.Model} },
-		Available:    func() []*llm.Model { return []*llm.Model{b.st.Model} },
+		Compact: func(_ context.Context, in string) (any, error) {
+			b.note("compact " + in)
+			return map[string]string{"summary": "s"}, nil
+		},
+		WaitIdle:   func(context.Context) error { b.note("wait"); return nil },
+		NewSession: func(_ context.Context, p string) (bool, error) { b.note("new " + p); return false, nil },
+		Fork: func(_ context.Context, id, pos string) (bool, error) {
+			b.note("fork " + id + " " + pos)
+			return false, nil
+		},
+		Switch: func(_ context.Context, p string) (bool, error) { b.note("switch " + p); return true, nil },
+		NavigateTree: func(_ context.Context, id string, _ jsonx.Raw) (any, error) {
+			b.note("navigate " + id)
+			return map[string]bool{"cancelled": false}, nil
+		},
+		Reload:    func(context.Context) error { b.note("reload"); return nil },
+		Models:    func() []*llm.Model { return []*llm.Model{b.st.Model} },
+		Available: func() []*llm.Model { return []*llm.Model{b.st.Model} },
 		RegisterProvider: func(name string, c jsonx.Raw, s llm.Provider) error {
 			b.note("provider " + name + " " + string(c))
 			return nil

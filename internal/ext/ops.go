@@ -98,7 +98,9 @@ func (g *generation) syncOps() map[string]js.SyncOp {
 		},
 		"ctx": op(func(_ string, a struct {
 			Key string `json:"key"`
-		}) (any, error) { return g.x.ctxValue(a.Key), nil }),
+		}) (any, error) {
+			return g.x.ctxValue(a.Key), nil
+		}),
 		"ui.tell":      op(func(_ string, a askArgs) (any, error) { g.x.dialogs.tell(a); return nil, nil }),
 		"session.read": op(g.x.readSession),
 		"tools.spec":   op(func(_ string, a named) (any, error) { return g.x.builtinSpec(a.Name) }),
@@ -177,9 +179,13 @@ func (x *Extensions) actions() map[string]js.SyncOp {
 		"thinkingLevel": func(string, jsonx.Raw) (any, error) { return x.state().Thinking, nil },
 		"setThinkingLevel": op(func(_ string, a struct {
 			Level llm.ThinkingLevel `json:"level"`
-		}) (any, error) { h := x.host.Load(); if h.SetThinking == nil {
-			return nil, errNoHost
-		}; return nil, h.SetThinking(a.Level) }),
+		}) (any, error) {
+			h := x.host.Load()
+			if h.SetThinking == nil {
+				return nil, errNoHost
+			}
+			return nil, h.SetThinking(a.Level)
+		}),
 		"abort":    func(string, jsonx.Raw) (any, error) { return nil, done(x.host.Load().Abort) },
 		"shutdown": func(string, jsonx.Raw) (any, error) { return nil, x.askShutdown() },
 	}
