@@ -110,7 +110,7 @@ var owners = map[string][]string{
 	"github.com/bmatcuk/doublestar":      {"walk", "model", "grep", "prompt", "tool/builtin", "cli"},
 	"github.com/aymanbagabas/go-udiff":   {"textdiff"},
 	"github.com/gofrs/flock":             {"fslock"},
-	"github.com/google/uuid":             {"session", "engine", "proc", "cli"},
+	"github.com/google/uuid":             {"session", "engine", "proc", "rpc", "cli"},
 	"go.yaml.in/yaml":                    {"frontmatter"},
 	"golang.org/x/image":                 {"picture"},
 	"golang.org/x/sys":                   {"proc", "atomicfile", "fslock", "session", "compact", "cli"},

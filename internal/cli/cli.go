@@ -71,6 +71,8 @@ func run(ctx context.Context, args []string, std stdio, lim limits) int {
 		return failed(std.err, err)
 	}
 	switch {
+	case f.wantsSchema(args):
+		return a.schema()
 	case f.set["list-models"]:
 		return a.listModels()
 	case f.set["export"]:

@@ -153,7 +153,9 @@ func (c *talk) end() string {
 		c.t.Errorf("Serve: %v", err)
 	}
 	c.server.stop(c.t)
-	return c.out.String()
+	out := c.out.String()
+	checkSchema(c.t, c.bed.dialect, out)
+	return out
 }
 
 // send writes lines in one piece.
