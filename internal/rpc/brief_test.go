@@ -20,12 +20,15 @@ type record struct {
 	Results    []jsonx.Raw  `json:"toolResults"`
 	Messages   []jsonx.Raw  `json:"messages"`
 	WillRetry  bool         `json:"willRetry"`
-	Model      *shortModel  `json:"model"`
+	Model      jsonx.Raw    `json:"model"` // an object, or the id in a usage entry
 	Update     shortUpdate  `json:"assistantMessageEvent"`
 	Provider   string       `json:"provider"`
 	ModelID    string       `json:"modelId"`
 	Level      string       `json:"thinkingLevel"`
 	Name       jsonx.Str    `json:"name"`
+	FirstKept  string       `json:"firstKeptEntryId"`
+	Kind       string       `json:"kind"`
+	Note       string       `json:"note"`
 	Parent     string       `json:"parentSession"`
 }
 
@@ -90,7 +93,11 @@ func (b *testbed) short(line string) string {
 	case "agent_end":
 		return fmt.Sprintf("%s messages=%d willRetry=%v\n", r.Type, len(r.Messages), r.WillRetry)
 	case "model_changed":
-		return fmt.Sprintf("%s %s/%s\n", r.Type, r.Model.Provider, r.Model.ID)
+		var m shortModel
+		if err := jsonx.Unmarshal(r.Model, &m); err != nil {
+			b.t.Errorf("no model: %v: %s", err, line)
+		}
+		return fmt.Sprintf("%s %s/%s\n", r.Type, m.Provider, m.ID)
 	}
 	return line
 }
@@ -116,6 +123,8 @@ func (b *testbed) shortEntries(file string) string {
 			out.WriteString(" " + r.Level)
 		case "session_info":
 			out.WriteString(" " + string(r.Name))
+		case "compaction", "usage":
+			out.WriteString(" " + r.FirstKept + r.Kind + " " + r.Note)
 		case "session":
 			if r.Parent != "" {
 				out.WriteString(" parent " + r.Parent)
