@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -8,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+
+	"github.com/google/uuid"
 
 	"github.com/isotope-agent/isotope/internal/auth"
 	"github.com/isotope-agent/isotope/internal/dialect"
@@ -19,6 +22,7 @@ import (
 	"github.com/isotope-agent/isotope/internal/prompt"
 	"github.com/isotope-agent/isotope/internal/session"
 	"github.com/isotope-agent/isotope/internal/settings"
+	"github.com/isotope-agent/isotope/internal/trust"
 )
 
 // app is everything a mode works with, built from the command line. Building it
@@ -49,7 +53,7 @@ type app struct {
 // session of another folder brings another place.
 type place struct {
 	cwd     string
-	trusted bool // the project's own resources are used
+	trust   trust.Decision // whether the project's own resources are used
 	library *prompt.Library
 }
 
@@ -70,7 +74,10 @@ func newApp(f *flags, argv0 string, std stdio, lim limits) (*app, error) {
 	a.home, _ = os.UserHomeDir()
 	a.dirs = a.dialect.AgentDirs(a.env, a.home)
 	a.models = model.New(model.Options{Files: in(a.dirs, "models.json"), HasKey: func(p string) bool { return a.keys.Has(p) }})
-	a.keys = auth.New(auth.Options{Files: in(a.dirs, "auth.json"), Env: a.env, Config: a.models.RequestConfig})
+	a.keys = auth.New(auth.Options{
+		Files: in(a.dirs, "auth.json"), Env: a.env, Config: a.models.RequestConfig, Known: a.models.Known,
+		Program: dialect.Isotope, Flow: auth.FlowOptions{DeviceID: a.deviceID},
+	})
 	a.enter(a.started)
 	a.providers = newProviders(a)
 	return a, nil
@@ -82,12 +89,21 @@ func (a *app) enter(dir string) {
 		a.settings = settings.Open(settings.Options{User: in(a.dirs, "settings.json"), Home: a.home})
 	}
 	a.settings.SetProject(in(a.dialect.ProjectDirs(dir), "settings.json"), false)
-	p := place{cwd: dir, trusted: a.flags.approve || !a.flags.noApprove && a.settings.DefaultProjectTrust() == "always"}
-	a.settings.SetTrusted(p.trusted)
+	p := place{cwd: dir, trust: a.decideTrust(dir)}
+	a.settings.SetTrusted(p.trust.Trusted)
 	a.here.Store(&p)
 	full := p
 	full.library = a.newLibrary()
 	a.here.Store(&full)
+}
+
+// deviceID returns the id of this installation, made when a login first asks for it.
+func (a *app) deviceID() (string, error) {
+	if id := a.settings.DeviceID(); id != "" {
+		return id, nil
+	}
+	id := uuid.NewString()
+	return id, a.settings.Set(context.Background(), id, "deviceId")
 }
 
 // in returns the file of that name in each directory.
@@ -194,7 +210,8 @@ func (a *app) newEngine(store *session.Store, out engine.Output) (*engine.Engine
 	if err != nil {
 		return nil, err
 	}
-	for _, text := range []string{first.Warning, first.FallbackMessage, a.untrusted()} {
+	decision := a.at().trust
+	for _, text := range append(decision.Warnings, first.Warning, first.FallbackMessage, decision.Notice()) {
 		if text != "" {
 			a.warn(text)
 		}
@@ -229,8 +246,9 @@ func (a *app) newEngine(store *session.Store, out engine.Output) (*engine.Engine
 		Refresh:         a.refresh,
 		Bash:            engine.BashConfig{Runner: a.runner, Command: files.directCommand, Spill: a.spill},
 		Strategy:        a.dialect.DefaultCompaction, NullCompactionResult: a.dialect.NullCompactionResult,
-		Cwd:    a.at().cwd,
-		Report: a.warn,
+		Cwd:       a.at().cwd,
+		Untrusted: func() []trust.Resource { return a.at().trust.LeftOut() },
+		Report:    a.warn,
 	}, store), nil
 }
 

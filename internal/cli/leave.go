@@ -113,7 +113,7 @@ func (p *pulse) count() int64 {
 func (a *app) close(ctx context.Context) error {
 	a.sweep.stop()
 	done := make(chan error, 1)
-	go func() { done <- errors.Join(a.runner.Close(), a.providers.close()) }()
+	go func() { done <- errors.Join(a.runner.Close(), a.providers.close(), a.keys.Wait(ctx)) }()
 	select {
 	case err := <-done:
 		return err

@@ -14,7 +14,7 @@ import (
 // newLibrary builds the skills and prompt templates. It reads nothing yet.
 func (a *app) newLibrary() *prompt.Library {
 	return prompt.NewLibrary(prompt.LibraryOptions{
-		AgentDirs: a.dirs, Home: a.home, ProjectDirs: a.projectDirs(), Cwd: a.at().cwd, Trusted: a.at().trusted,
+		AgentDirs: a.dirs, Home: a.home, ProjectDirs: a.projectDirs(), Cwd: a.at().cwd, Trusted: a.at().trust.Trusted,
 		Skills: listed(a.settings.Resources(settings.Skills)), Templates: listed(a.settings.Resources(settings.Prompts)),
 		SkillPaths: a.fromStart(a.flags.skills), TemplatePaths: a.fromStart(a.flags.promptTemplates),
 		NoSkills: a.flags.noSkills, NoTemplates: a.flags.noTemplates,

@@ -36,7 +36,7 @@ func (e *Engine) completer(a asker) compact.Completer {
 		if err != nil {
 			return nil, &llm.Error{Kind: llm.ErrAuth, Message: err.Error(), Err: err}
 		}
-		full.APIKey, full.Headers, full.Env = cred.APIKey, cred.Headers, cred.Env
+		authorize(&full, cred)
 		p, err := e.provider(req.Model.API)
 		if err != nil {
 			return nil, err

@@ -11,6 +11,7 @@ import (
 	"github.com/isotope-agent/isotope/internal/session"
 	"github.com/isotope-agent/isotope/internal/settings"
 	"github.com/isotope-agent/isotope/internal/tool"
+	"github.com/isotope-agent/isotope/internal/trust"
 )
 
 // Config connects an engine with its surroundings. Functions may be called from any
@@ -63,6 +64,8 @@ type Config struct {
 	NullCompactionResult bool
 	// Cwd is the folder in which the session works.
 	Cwd string
+	// Untrusted returns the project's resources that are left out; nil: none are.
+	Untrusted func() []trust.Resource
 	// Now is the clock; nil is time.Now.
 	Now func() time.Time
 	// Report takes diagnostics for people (stderr); nil drops them.
@@ -94,6 +97,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Report == nil {
 		c.Report = func(string) {}
+	}
+	if c.Untrusted == nil {
+		c.Untrusted = func() []trust.Resource { return nil }
 	}
 	c.Hooks = c.Hooks.guarded(c.Report)
 	return c

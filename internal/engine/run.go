@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/isotope-agent/isotope/internal/agent"
+	"github.com/isotope-agent/isotope/internal/auth"
 	"github.com/isotope-agent/isotope/internal/event"
 	"github.com/isotope-agent/isotope/internal/llm"
 	"github.com/isotope-agent/isotope/internal/model"
@@ -350,10 +351,18 @@ func (e *Engine) nextCall(ctx context.Context, r *activeRun) (*agent.Call, error
 	call.Request.System = e.systemPrompt(tools)
 	call.Request.Messages = llm.ForModel(msgs)
 	call.Request.Tools = tools.Specs()
-	call.Request.APIKey = cred.APIKey
-	call.Request.Headers = cred.Headers
-	call.Request.Env = cred.Env
+	authorize(call.Request, cred)
 	return call, nil
+}
+
+// authorize gives a request its credential. A login may have an address of its own.
+func authorize(req *llm.Request, cred auth.Credential) {
+	req.APIKey, req.Headers, req.Env = cred.APIKey, cred.Headers, cred.Env
+	if cred.BaseURL != "" {
+		m := *req.Model
+		m.BaseURL = cred.BaseURL
+		req.Model = &m
+	}
 }
 
 // messages returns the conversation for a request, after the context hook.

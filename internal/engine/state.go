@@ -3,6 +3,7 @@ package engine
 import (
 	"github.com/isotope-agent/isotope/internal/jsonx"
 	"github.com/isotope-agent/isotope/internal/llm"
+	"github.com/isotope-agent/isotope/internal/trust"
 )
 
 // State is what get_state shows (seeds/000, atomic-facts.md 1.4). Model is nil when
@@ -24,6 +25,7 @@ type State struct {
 	MessageCount          int               `json:"messageCount"`
 	PendingMessageCount   int               `json:"pendingMessageCount"`
 	QueuedMessagesPaused  bool              `json:"queuedMessagesPaused"`
+	Untrusted             []trust.Resource  `json:"untrusted,omitzero"` // what the project has that is left out
 }
 
 // State replies with the state of the session as it is now. It never waits.
@@ -51,6 +53,7 @@ func (e *Engine) State(reply func(State, error)) {
 			MessageCount:          count,
 			PendingMessageCount:   e.queues.len(),
 			QueuedMessagesPaused:  e.queues.paused && !e.closing,
+			Untrusted:             e.cfg.Untrusted(),
 		}
 		return s, nil
 	})
