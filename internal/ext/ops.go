@@ -102,6 +102,7 @@ func (g *generation) syncOps() map[string]js.SyncOp {
 			return g.x.ctxValue(a.Key), nil
 		}),
 		"ui.tell":      op(func(_ string, a askArgs) (any, error) { g.x.dialogs.tell(a); return nil, nil }),
+		"ui.open":      op(func(owner string, a askArgs) (any, error) { return g.x.dialogs.show(g, owner, a), nil }),
 		"session.read": op(g.x.readSession),
 		"tools.spec":   op(func(_ string, a named) (any, error) { return g.x.builtinSpec(a.Name) }),
 		"yaml": op(func(_ string, a struct {

@@ -15,13 +15,7 @@ import (
 func (g *generation) asyncOps() map[string]js.AsyncOp {
 	x := g.x
 	return map[string]js.AsyncOp{
-		"ui.dialog": func(ctx context.Context, owner string, args jsonx.Raw, _ func(any)) (any, error) {
-			var a askArgs
-			if err := jsonx.Unmarshal(args, &a); err != nil {
-				return nil, err
-			}
-			return x.dialogs.ask(ctx, g, owner, a)
-		},
+		"ui.dialog":          later(x.dialogs.await),
 		"tools.run":          x.runBuiltin,
 		"ai.stream":          x.aiStream,
 		"models.credentials": later(x.credentials),

@@ -21,9 +21,9 @@ type dialogs struct {
 }
 
 type dialog struct {
-	g      *generation
-	owner  string
-	method string
+	g     *generation
+	owner string
+	askArgs
 	answer chan any // capacity 1
 }
 
@@ -31,25 +31,25 @@ func newDialogs(x *Extensions) *dialogs {
 	return &dialogs{x: x, waiting: map[string]*dialog{}}
 }
 
+// askArgs are a method of the user interface with its members.
 type askArgs struct {
-	Method  string    `json:"method"`
-	Fields  jsonx.Raw `json:"fields"`
-	Timeout float64   `json:"timeout"` // milliseconds; 0 for none
+	Method string    `json:"method"`
+	Fields jsonx.Raw `json:"fields"`
 }
 
-// ask shows a dialog and waits for its answer; nil is the default. The time-out is kept
-// here: what the client is told of it is for its information.
-func (d *dialogs) ask(ctx context.Context, g *generation, owner string, a askArgs) (any, error) {
+// show puts a dialog before the client and returns its id; "" where nobody can answer.
+// It is called on the scripts' goroutine, so that dialogs come in the order of the calls.
+func (d *dialogs) show(g *generation, owner string, a askArgs) string {
 	h := d.x.host.Load()
 	if !d.x.hasUI() || h.Emit == nil {
-		return nil, nil
+		return ""
 	}
 	id := newID()
-	w := &dialog{g: g, owner: owner, method: a.Method, answer: make(chan any, 1)}
+	w := &dialog{g: g, owner: owner, askArgs: a, answer: make(chan any, 1)}
 	d.mu.Lock()
 	if d.closed {
 		d.mu.Unlock()
-		return nil, nil
+		return ""
 	}
 	d.waiting[id] = w
 	first := len(d.waiting) == 1
@@ -58,13 +58,30 @@ func (d *dialogs) ask(ctx context.Context, g *generation, owner string, a askArg
 		d.x.prompted(g, "ui_prompt_start", a)
 	}
 	h.Emit(event.ExtensionUIRequest{ID: id, Method: a.Method, Fields: a.Fields})
+	return id
+}
+
+type awaitArgs struct {
+	ID      string  `json:"id"`
+	Timeout float64 `json:"timeout"` // milliseconds; 0 for none
+}
+
+// await waits for the answer to a dialog; nil is the default. The time-out is kept here:
+// what the client is told of it is for its information.
+func (d *dialogs) await(ctx context.Context, a awaitArgs) (any, error) {
+	d.mu.Lock()
+	w := d.waiting[a.ID]
+	d.mu.Unlock()
+	if w == nil {
+		return nil, nil
+	}
 	defer func() {
 		d.mu.Lock()
-		delete(d.waiting, id)
+		delete(d.waiting, a.ID)
 		last := len(d.waiting) == 0
 		d.mu.Unlock()
 		if last {
-			d.x.prompted(g, "ui_prompt_end", a)
+			d.x.prompted(w.g, "ui_prompt_end", w.askArgs)
 		}
 	}()
 	var late <-chan time.Time
@@ -145,9 +162,9 @@ func (x *Extensions) DialogAnswer(id string, raw jsonx.Raw) {
 		return
 	}
 	switch {
-	case w.method == "confirm" && string(a.Confirmed) == "true":
+	case w.Method == "confirm" && string(a.Confirmed) == "true":
 		w.settle(true)
-	case w.method == "confirm":
+	case w.Method == "confirm":
 		w.settle(false)
 	case len(a.Value) > 0 && a.Value[0] == '"':
 		w.settle(a.Value)

@@ -53,9 +53,13 @@ func decode(args jsonx.Raw, v any) error {
 }
 
 type (
-	none    struct{}
-	idArg   struct{ ID string }
-	nameArg struct{ Name string }
+	none  struct{}
+	idArg struct {
+		ID string `json:"id"`
+	}
+	nameArg struct {
+		Name string `json:"name"`
+	}
 )
 
 // syncOps are the operations that scripts wait for.

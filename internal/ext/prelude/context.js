@@ -15,7 +15,9 @@ async function ask(method, fields, o, none) {
   alive();
   if (o?.signal?.aborted) return none;
   try {
-    const v = await start("ui.dialog", { method, fields, timeout: o?.timeout ?? 0 }, { signal: o?.signal });
+    const id = call("ui.open", { method, fields });
+    if (!id) return none;
+    const v = await start("ui.dialog", { id, timeout: o?.timeout ?? 0 }, { signal: o?.signal });
     return v ?? none;
   } catch (e) {
     if (o?.signal?.aborted) return none;
