@@ -49,7 +49,7 @@ class Outgoing extends Writable {
 export class ClientRequest extends Outgoing {
   #parts = []; #o; #sent = false; #abort = new AbortController();
   constructor(protocol, args) {
-    super({});
+    super({ autoDestroy: false }); // it lives until its response is over
     const cb = typeof args.at(-1) === "function" ? args.pop() : undefined;
     let o = {};
     for (const a of args) o = { ...o, ...(typeof a === "string" ? urlModule.urlToHttpOptions(new URL(a)) : a instanceof URL ? urlModule.urlToHttpOptions(a) : a) };
@@ -107,7 +107,6 @@ export class ClientRequest extends Outgoing {
   }
   abort() { this.aborted = true; this.destroy(); }
 }
-ClientRequest.prototype.autoDestroy = false;
 const hangUp = () => Object.assign(new Error("socket hang up"), { code: "ECONNRESET" });
 const pairs = (l) => (Array.isArray(l[0]) ? l : l.reduce((out, x, i) => (i % 2 ? out.at(-1).push(x) : out.push([x]), out), []));
 
