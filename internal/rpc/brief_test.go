@@ -124,7 +124,7 @@ func (b *testbed) shortEntries(file string) string {
 		case "session_info":
 			out.WriteString(" " + string(r.Name))
 		case "compaction", "usage":
-			out.WriteString(" " + r.FirstKept + r.Kind + " " + r.Note)
+			out.WriteString(strings.TrimSuffix(" "+r.FirstKept+r.Kind+" "+r.Note, " "))
 		case "session":
 			if r.Parent != "" {
 				out.WriteString(" parent " + r.Parent)

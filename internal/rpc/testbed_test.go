@@ -47,6 +47,8 @@ type testbed struct {
 	hooks   engine.Hooks
 	// requests sees what the provider is asked; nil for nobody.
 	requests func(*llm.Request)
+	// provider stands between the engine and the script; nil for nothing.
+	provider func(llm.Provider) llm.Provider
 	tools    []tool.Tool // beside the built-in ones
 	memory   bool
 	// noSessions: no new session can be made.
@@ -154,7 +156,10 @@ func (b *testbed) start(stdout io.Writer) *testServer {
 	if err != nil {
 		b.t.Fatalf("provider: %v", err)
 	}
-	provider := scripted.NewScript(script)
+	provider := llm.Provider(scripted.NewScript(script))
+	if b.provider != nil {
+		provider = b.provider(provider)
+	}
 	agent, cwd := filepath.Join(b.work, "agent"), filepath.Join(b.work, "proj")
 	set := settings.Open(settings.Options{User: []string{filepath.Join(agent, "settings.json")}})
 	var keys *auth.Keys
