@@ -20,6 +20,14 @@ var errCompactionOnly = errors.New("the compaction was cancelled by the client")
 type compactions struct {
 	now    *compaction       // the one that works, in a run or beside it
 	manual *manualCompaction // the one that a client asked for, from its acceptance on
+	branch func()            // cancels the summary of a branch that is being written; nil for none
+}
+
+// abortBranch gives up the summary of a branch.
+func (c *compactions) abortBranch() {
+	if c.branch != nil {
+		c.branch()
+	}
 }
 
 // manualCompaction is one that a client asked for. Whoever asks while it is under way
@@ -169,6 +177,7 @@ func (e *Engine) whenIdle(cause error, done func()) {
 		m.after = append(m.after, over)
 	}
 	e.comp.abort(cause)
+	e.comp.abortBranch()
 	if r := e.run; r != nil {
 		open++
 		r.settled = append(r.settled, over)

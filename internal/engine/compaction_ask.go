@@ -109,8 +109,8 @@ type branchSummaryOptions struct {
 
 // branchSummary lets the current model write the summary of the entries that a move in
 // the session tree leaves behind (session.View.Leaving), ready to be stored but for
-// FromID. It waits for the model, so it is called on a goroutine that may; ctx cancels
-// it. Retries are told as summarization_retry_* with source branchSummary. The error is
+// FromID. It waits for the model, so it is called on a goroutine that may; ctx and an
+// abort cancel it. Retries are told as summarization_retry_* with source branchSummary. The error is
 // compact.ErrCancelled, errNoSummaryModel or a *compact.Failure, whose usage is in the session
 // then; nothing else was stored.
 func (e *Engine) branchSummary(ctx context.Context, entries []session.SpanEntry, o branchSummaryOptions) (*session.BranchSummary, error) {
@@ -119,7 +119,10 @@ func (e *Engine) branchSummary(ctx context.Context, entries []session.SpanEntry,
 		m        *llm.Model
 		thinking llm.ThinkingLevel
 	)
-	e.sync(func() { store, m, thinking = e.store, e.model, e.thinking })
+	ctx, cancel := withCancel(ctx)
+	defer cancel()
+	e.sync(func() { store, m, thinking, e.comp.branch = e.store, e.model, e.thinking, cancel })
+	defer e.sync(func() { e.comp.branch = nil })
 	if m == nil {
 		return nil, errNoSummaryModel
 	}

@@ -33,9 +33,9 @@ type compaction struct {
 
 	// Set when it is prepared.
 	store    *session.Store
-	leaf     string // where the branch ended
-	model    *llm.Model
-	summary  bool // the strategy writes a summary
+	leaf     string     // where the branch ended
+	model    *llm.Model // that is asked: the session's, or that of the setting compactionModel
+	summary  bool       // the strategy writes a summary
 	plan     *compact.Plan
 	settings settings.Compaction
 }
@@ -92,8 +92,15 @@ func (e *Engine) prepareCompaction(c *compaction) error {
 	c.settings = e.cfg.Settings.Compaction(m.Provider, m.ID)
 	name := cmp.Or(c.settings.Strategy, e.cfg.Strategy, compact.NameVerbatim)
 	c.summary = name == compact.NameSummary
+	window := m.ContextWindow
+	if by, level, ok := e.usableModel(c.settings.Model, thinking); ok && c.model != nil {
+		c.model, m, thinking = by, by, level
+		if window == 0 || by.ContextWindow > 0 && by.ContextWindow < window {
+			window = by.ContextWindow
+		}
+	}
 	c.plan, err = compact.ByName(name).Prepare(&compact.Input{
-		Branch: branch, Model: m, Thinking: thinking, Window: m.ContextWindow, Fixed: e.fixedTokens(tools),
+		Branch: branch, Model: m, Thinking: thinking, Window: window, Fixed: e.fixedTokens(tools),
 		Urgency: c.urgency, AllowSmall: c.allowSmall, Instructions: c.instructions,
 		Options: compact.Options{
 			KeepRecentTokens: c.settings.KeepRecentTokens, Ratio: c.settings.Ratio,

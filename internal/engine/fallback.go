@@ -25,25 +25,31 @@ type fallback struct {
 // is for those that name no level.
 func (e *Engine) fallbackModels(thinking llm.ThinkingLevel) (list []compact.Candidate) {
 	for _, text := range e.cfg.Settings.FallbackModels() {
-		provider, id, ok := model.Ref(text)
-		if !ok {
-			continue
-		}
-		level := thinking
-		m, ok := e.cfg.Models.Find(provider, id)
-		if !ok {
-			at := strings.LastIndex(id, ":")
-			if at < 0 || !slices.Contains(llm.ThinkingLevels(), llm.ThinkingLevel(id[at+1:])) {
-				continue
-			}
-			level = llm.ThinkingLevel(id[at+1:])
-			m, ok = e.cfg.Models.Find(provider, id[:at])
-		}
-		if ok && e.cfg.Models.Usable(provider) {
-			list = append(list, compact.Candidate{Model: m, Thinking: m.ClampThinking(level)})
+		if m, level, ok := e.usableModel(text, thinking); ok {
+			list = append(list, compact.Candidate{Model: m, Thinking: level})
 		}
 	}
 	return list
+}
+
+// usableModel returns the model that a setting names as provider/id[:level], when it is
+// known and has a key. thinking is for one that names no level.
+func (e *Engine) usableModel(text string, thinking llm.ThinkingLevel) (*llm.Model, llm.ThinkingLevel, bool) {
+	provider, id, ok := model.Ref(text)
+	if !ok {
+		return nil, "", false
+	}
+	m, ok := e.cfg.Models.Find(provider, id)
+	if at := strings.LastIndex(id, ":"); !ok && at >= 0 {
+		if level := llm.ThinkingLevel(id[at+1:]); level.Valid() {
+			thinking = level
+			m, ok = e.cfg.Models.Find(provider, id[:at])
+		}
+	}
+	if !ok || !e.cfg.Models.Usable(provider) {
+		return nil, "", false
+	}
+	return m, m.ClampThinking(thinking), true
 }
 
 // passesOn reports whether another model may do better.

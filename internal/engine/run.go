@@ -223,6 +223,7 @@ func (e *Engine) settle(r *activeRun) {
 func (e *Engine) Abort(reply func(struct{}, error)) {
 	ok := e.post(func() {
 		e.abortPrompts()
+		e.comp.abortBranch()
 		done := func() { reply(struct{}{}, nil) }
 		switch {
 		case e.comp.manual != nil:
