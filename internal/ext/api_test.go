@@ -220,13 +220,18 @@ func TestReplace(t *testing.T) {
 		pi.registerCommand("count", { handler: () => pi.appendEntry("n", ++n) });
 		pi.on("session_shutdown", (e) => pi.appendEntry("bye", e.reason));
 		pi.on("session_start", (e) => pi.appendEntry("hello", e.reason));
-		pi.registerCommand("late", { handler: async (a, ctx) => { await new Promise((r) => setTimeout(r, 150)); try { ctx.cwd; } catch (e) { console.log("stale: " + e.message); } } });
+		pi.registerCommand("late", { handler: async (a, ctx) => { console.log("late began"); await new Promise((r) => setTimeout(r, 150)); try { ctx.cwd; } catch (e) { console.log("stale: " + e.message); } } });
 	};`)
 	b.run("/count")
 	b.run("/count")
 	late, _, _ := b.x.Command("/late")
 	done := make(chan struct{})
 	go func() { late(context.Background()); close(done) }()
+	for began := false; !began; time.Sleep(time.Millisecond) {
+		b.mu.Lock()
+		began = strings.Contains(strings.Join(b.reports, ""), "late began")
+		b.mu.Unlock()
+	}
 	h := b.x.Hooks()
 	h.SessionShutdown(t.Context(), "new")
 	h.SessionStart(t.Context(), "new")

@@ -46,7 +46,7 @@ func (s *state) mapStack(stack string) string {
 	}
 	var out []string
 	for line := range strings.SplitSeq(strings.TrimRight(stack, "\n"), "\n") {
-		if strings.Contains(line, "<evalScript>") || strings.Contains(line, "<input>") || strings.Contains(line, "(native)") || strings.Contains(line, "<evaluate>") {
+		if strings.Contains(line, "<eval>") || strings.Contains(line, "(native)") {
 			continue
 		}
 		out = append(out, frame().ReplaceAllStringFunc(line, s.mapPlace))
