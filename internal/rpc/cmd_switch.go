@@ -1,8 +1,9 @@
 package rpc
 
 import (
+	"reflect"
+
 	"github.com/isotope-agent/isotope/internal/engine"
-	"github.com/isotope-agent/isotope/internal/jsonx"
 )
 
 // switchCommands are the queue modes, retry and compaction.
@@ -38,7 +39,7 @@ func switchCommands() []Command {
 		{
 			Name: "compact", Class: Beside, Summary: "Shortens the context.",
 			Params: []Param{{Name: "customInstructions", Kind: KindString, Doc: "What the summary must pay attention to."}},
-			Data:   jsonx.Raw{}, // as the strategy has it
+			Data:   reflect.TypeFor[Compacted](),
 			handle: func(s *server, r *request) error {
 				s.cfg.Engine.Compact(r.str("customInstructions"), data[any](r))
 				return nil

@@ -25,7 +25,8 @@ type Command struct {
 	Summary string // one sentence
 	Class   Class
 	Params  []Param
-	// Data is a zero value of the type of the response's data; nil: there is none.
+	// Data is a zero value of the type of the response's data, or the type itself; nil:
+	// there is none.
 	// Nullable: the data may be null. NullModel: so may its member "model", in dialects
 	// that say so.
 	Data      any

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -78,7 +79,7 @@ func TestConversations(t *testing.T) {
 func converse(t *testing.T, archive *txtar.Archive, file, work string) {
 	bed := newTestbed(t, archive, work)
 	talk := bed.talk()
-	talk.play(bed.section("stdin"))
+	talk.play(strings.ReplaceAll(bed.section("stdin"), "$WORK", filepath.ToSlash(work)))
 	out := talk.end()
 	checkStream(t, out)
 	bed.compare("stdout", bed.arrange(out))
@@ -287,6 +288,7 @@ func (b *testbed) section(name string) string {
 func (b *testbed) compare(name, got string) {
 	b.t.Helper()
 	got = strings.ReplaceAll(got, string(jsonx.String(b.work)[1:len(jsonx.String(b.work))-1]), "$WORK")
+	got = fileSize.ReplaceAllString(drawn.ReplaceAllStringFunc(got, b.uuid), `"size":1000`)
 	if got != "" && !strings.HasSuffix(got, "\n") {
 		got += "\n" // as the archive has it
 	}
@@ -313,6 +315,20 @@ func (b *testbed) arrange(out string) string {
 		to.WriteString(b.short(line))
 	}
 	return responses.String() + events.String()
+}
+
+// drawn are ids that the program draws at random.
+var drawn = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[47][0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}`)
+
+// fileSize depends on the name of the working folder.
+var fileSize = regexp.MustCompile(`"size":[0-9]+`)
+
+// uuid replaces such an id by its number: $UUID1 for the first.
+func (b *testbed) uuid(id string) string {
+	if b.uuids[id] == "" {
+		b.uuids[id] = fmt.Sprint("$UUID", len(b.uuids)+1)
+	}
+	return b.uuids[id]
 }
 
 func (b *testbed) rewrite(name, got string) {

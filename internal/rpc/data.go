@@ -87,3 +87,7 @@ type Program struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
 }
+
+// Compacted is the data of compact and the result of compaction_end: the result of the
+// strategy that ran.
+type Compacted any

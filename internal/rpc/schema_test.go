@@ -55,7 +55,13 @@ func (c *contract) definition(name string) (*jsonschema.Resolved, error) {
 	if c.root.Defs[name] == nil {
 		return nil, fmt.Errorf("the schema has no %s", name)
 	}
-	s := jsonschema.Schema{Schema: c.root.Schema, Ref: "#/$defs/" + name, Defs: c.root.Defs}
+	needed := map[string]*jsonschema.Schema{name: c.root.Defs[name]} // resolving takes time
+	for other, def := range c.root.Defs {
+		if !strings.Contains(other, ".") && other != "command" && other != "response" && other != "event" {
+			needed[other] = def
+		}
+	}
+	s := jsonschema.Schema{Schema: c.root.Schema, Ref: "#/$defs/" + name, Defs: needed}
 	r, err := s.Resolve(nil)
 	if err == nil {
 		c.ready[name] = r

@@ -18,6 +18,7 @@ import (
 	"github.com/isotope-agent/isotope/internal/auth"
 	"github.com/isotope-agent/isotope/internal/dialect"
 	"github.com/isotope-agent/isotope/internal/engine"
+	"github.com/isotope-agent/isotope/internal/export"
 	"github.com/isotope-agent/isotope/internal/llm"
 	"github.com/isotope-agent/isotope/internal/llm/scripted"
 	"github.com/isotope-agent/isotope/internal/model"
@@ -61,14 +62,16 @@ type testbed struct {
 	// also are further sections to compare.
 	also map[string]bool
 
-	mu      sync.Mutex
-	reports []string
-	stores  []*session.Store // in the order in which they were made
+	registry *session.Registry
+	uuids    map[string]string // how those that were drawn are shown
+	mu       sync.Mutex
+	reports  []string
+	stores   []*session.Store // in the order in which they were made
 }
 
 func newTestbed(t testing.TB, archive *txtar.Archive, work string) *testbed {
 	t.Helper()
-	b := &testbed{t: t, archive: archive, work: work, also: map[string]bool{}}
+	b := &testbed{t: t, archive: archive, work: work, also: map[string]bool{}, registry: session.NewRegistry(), uuids: map[string]string{}}
 	b.dialect, _ = dialect.Named(dialect.Pi)
 	b.write("proj/.keep", "")
 	b.write("agent/settings.json", b.sectionOr("settings.json", defaultSettings))
@@ -167,7 +170,10 @@ func (b *testbed) start(stdout io.Writer) *testServer {
 		Files:  []string{filepath.Join(agent, "models.json")},
 		HasKey: func(p string) bool { return keys.Has(p) },
 	})
-	keys = auth.New(auth.Options{Env: func(string) (string, bool) { return "", false }, Config: models.RequestConfig})
+	keys = auth.New(auth.Options{
+		Files: []string{filepath.Join(agent, "auth.json")}, Known: models.Known,
+		Env: func(string) (string, bool) { return "", false }, Config: models.RequestConfig,
+	})
 	srv := &testServer{bed: b, out: output.New(stdout)}
 	b.stores = append(b.stores, b.open(b.sessionConfig("")))
 	library := prompt.NewLibrary(prompt.LibraryOptions{AgentDirs: []string{agent}, Cwd: cwd})
@@ -203,7 +209,7 @@ func (b *testbed) start(stdout io.Writer) *testServer {
 		},
 		Scope: scope, Expand: library.Expand,
 		SystemPrompt: func(*tool.Set) string { return "You are under test." },
-		NewStore:     b.newStore,
+		NewStore:     b.newStore, OpenStore: b.openStore, ImportStore: b.importStore, Sessions: b.list,
 		Bash: engine.BashConfig{
 			Runner: runner, Command: direct, Spill: func(string) proc.Spill { return proc.Spill{} },
 		},
@@ -238,7 +244,7 @@ func (b *testbed) sessionConfig(parent string) session.Config {
 	}
 	return session.Config{
 		Dir: filepath.Join(b.work, "sessions"), Cwd: filepath.Join(b.work, "proj"), ID: id, ParentSession: parent,
-		AppName: b.dialect.SessionWord(), MemoryOnly: b.memory, Warn: b.report,
+		AppName: b.dialect.SessionWord(), MemoryOnly: b.memory, Warn: b.report, Registry: b.registry,
 		NewID: func() string { ids++; return fmt.Sprintf("%08x", ids) },
 	}
 }
@@ -264,8 +270,45 @@ func (b *testbed) open(cfg session.Config) *session.Store {
 	return store
 }
 
+// openStore opens the session of switch_session.
+func (b *testbed) openStore(path string) (*session.Store, error) {
+	return session.Open(path, b.configOfOthers())
+}
+
+// importStore copies the session of import_session.
+func (b *testbed) importStore(path string) (*session.Store, error) {
+	cfg := b.configOfOthers()
+	cfg.Dir = filepath.Join(b.work, "sessions")
+	return session.Import(path, cfg)
+}
+
+// configOfOthers is for files that the conversation brings.
+func (b *testbed) configOfOthers() session.Config {
+	cfg, n := b.sessionConfig(""), 0
+	cfg.ID, cfg.Dir = "", ""
+	cfg.NewID = func() string { n++; return fmt.Sprintf("e%07x", n) }
+	return cfg
+}
+
+func (b *testbed) list(bool) []session.Info {
+	return session.List(session.Folder{Path: filepath.Join(b.work, "sessions")})
+}
+
+// export writes the page of export_html.
+func (b *testbed) export(v *session.View, path string) (string, error) {
+	if err := export.Exportable(v); err != nil {
+		return "", err
+	}
+	if path == "" {
+		path = export.DefaultName(b.dialect.Name, v.Path())
+	}
+	return path, export.File(filepath.Join(b.work, filepath.Base(path)), v, export.Options{})
+}
+
 func (s *testServer) config() rpc.Config {
-	return rpc.Config{Engine: s.eng, Output: s.out, Dialect: s.bed.dialect, Commands: s.commands}
+	return rpc.Config{
+		Engine: s.eng, Output: s.out, Dialect: s.bed.dialect, Commands: s.commands, Version: "1.2.3", Export: s.bed.export,
+	}
 }
 
 // stop ends engine and output, as the end of stdin does.

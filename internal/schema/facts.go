@@ -4,12 +4,14 @@ import (
 	"reflect"
 
 	"github.com/isotope-agent/isotope/internal/auth"
+	"github.com/isotope-agent/isotope/internal/compact"
 	"github.com/isotope-agent/isotope/internal/dialect"
 	"github.com/isotope-agent/isotope/internal/engine"
 	"github.com/isotope-agent/isotope/internal/event"
 	"github.com/isotope-agent/isotope/internal/jsonx"
 	"github.com/isotope-agent/isotope/internal/llm"
 	"github.com/isotope-agent/isotope/internal/proc"
+	"github.com/isotope-agent/isotope/internal/rpc"
 	"github.com/isotope-agent/isotope/internal/tool"
 )
 
@@ -48,6 +50,7 @@ func knownFacts(d dialect.Dialect) facts {
 			},
 			reflect.TypeFor[llm.Block]():    {llm.Text{}, llm.Thinking{}, llm.ToolCall{}, llm.Image{}, llm.UnknownBlock{}},
 			reflect.TypeFor[event.Update](): {event.Delta{}, event.BlockStart{}, event.TextEnd{}, event.ToolCallEnd{}},
+			compacted():                     {compact.SummaryResult{}, compact.VerbatimResult{}},
 		},
 		fields:   knownFields(),
 		required: map[string]bool{"CompactionEnd.result": d.NullCompactionResult},
@@ -61,8 +64,12 @@ func knownFields() map[string]func(g *generator) *jsonx.Object {
 	}
 	object := func(*generator) *jsonx.Object { return typed("object") }
 	result := func(g *generator) *jsonx.Object { return g.of(tool.Result{}) }
+	// Other programs write a text as such.
+	textOrBlocks := func(g *generator) *jsonx.Object { return anyOf(typed("string"), g.typ(reflect.TypeFor[llm.Content]())) }
 	reason := is(event.ReasonManual, event.ReasonThreshold, event.ReasonOverflow)
 	return map[string]func(g *generator) *jsonx.Object{
+		"UserMessage.content":               textOrBlocks,
+		"CustomMessage.content":             textOrBlocks,
 		"Delta.type":                        is(words(event.TypeTextDelta, event.TypeThinkingDelta, event.TypeToolCallDelta)...),
 		"BlockStart.type":                   is(words(event.TypeTextStart, event.TypeThinkingStart, event.TypeToolCallStart)...),
 		"TextEnd.type":                      is(words(event.TypeTextEnd, event.TypeThinkingEnd)...),
@@ -88,10 +95,12 @@ func knownFields() map[string]func(g *generator) *jsonx.Object {
 // so instead of leaving it out.
 func compactionResult(g *generator) *jsonx.Object {
 	if g.dialect.NullCompactionResult {
-		return typed("object", "null")
+		return anyOf(g.typ(compacted()), null())
 	}
-	return typed("object")
+	return g.typ(compacted())
 }
+
+func compacted() reflect.Type { return reflect.TypeFor[rpc.Compacted]() }
 
 // unknown describes what other programs wrote, by its discriminator.
 func unknown(discriminator, doc string) *jsonx.Object {

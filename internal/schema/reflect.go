@@ -24,7 +24,10 @@ func newGenerator(d dialect.Dialect) *generator {
 }
 
 func typeOf(v any) reflect.Type {
-	t := reflect.TypeOf(v)
+	t, ok := v.(reflect.Type)
+	if !ok {
+		t = reflect.TypeOf(v)
+	}
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}

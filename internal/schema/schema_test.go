@@ -97,7 +97,7 @@ func TestSplitAnswers(t *testing.T) {
 		{"no model, left out", state(""), true, false},
 		{"no result, null", end(`"result":null,`), false, true},
 		{"no result, left out", end(""), true, false},
-		{"a result", end(`"result":{"summary":"s"},`), true, true},
+		{"a result", end(`"result":{"summary":"s","firstKeptEntryId":"e","tokensBefore":9,"estimatedTokensAfter":1},`), true, true},
 	} {
 		for name, want := range map[string]bool{dialect.Pi: tt.pi, dialect.Atomic: tt.atomic, dialect.Isotope: tt.atomic} {
 			r, err := document(t, name).Resolve(nil)
