@@ -15,7 +15,7 @@ import (
 )
 
 // short are limits that let the tests end soon.
-var short = js.Limits{Slice: 100 * time.Millisecond, Settle: 150 * time.Millisecond, Memory: 48 << 20}
+var short = js.Limits{Slice: 300 * time.Millisecond, Settle: 300 * time.Millisecond, Memory: 48 << 20}
 
 const wellBehaved = `export default (pi) => { pi.on("input", (e) => ({ action: "transform", text: e.text + " ok" })); pi.registerCommand("fine", { handler: () => pi.appendEntry("fine", 1) }); };`
 
@@ -44,7 +44,7 @@ func TestHostile(t *testing.T) {
 			h := b.x.Hooks()
 			res, err := h.Input(t.Context(), engine.Input{Kind: engine.InputPrompt, Text: "x"})
 			if name != "self reference" && (err != nil || res.Text != "x ok") {
-				t.Errorf("input: %+v, %v", res, err)
+				t.Errorf("input: %+v, %v, %+v", res, err, b.errors())
 			}
 			errs := b.errors()
 			if name != "self reference" && (len(errs) == 0 || !strings.HasSuffix(errs[0].ExtensionPath, "a.ts") || !strings.Contains(errs[0].Error, c.want)) {
