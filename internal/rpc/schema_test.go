@@ -57,7 +57,7 @@ func (c *contract) definition(name string) (*jsonschema.Resolved, error) {
 	}
 	needed := map[string]*jsonschema.Schema{name: c.root.Defs[name]} // resolving takes time
 	for other, def := range c.root.Defs {
-		if !strings.Contains(other, ".") && other != "command" && other != "response" && other != "event" {
+		if family, _, _ := strings.Cut(other, "."); family != "command" && family != "response" && family != "event" {
 			needed[other] = def
 		}
 	}
