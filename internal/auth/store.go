@@ -150,7 +150,7 @@ func (l *layer) refresh(read func(string) ([]byte, error)) {
 	info, err := os.Stat(l.path)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
-			*l = layer{path: l.path}
+			l.loaded, l.mtime, l.size, l.entries, l.faults = false, time.Time{}, 0, nil, nil // path is read without the lock
 		} else {
 			l.faults = []string{fmt.Sprintf(errRead, l.path, reason(err))}
 		}
