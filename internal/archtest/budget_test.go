@@ -16,8 +16,8 @@ import (
 // needs more raises them on purpose, with a reason in its commit.
 const (
 	maxBinaryBytes = 30 << 20
-	maxInitBytes   = 128 << 10
-	maxInitAllocs  = 1000
+	maxInitBytes   = 256 << 10 // esbuild, which bundles extensions, takes the half of it
+	maxInitAllocs  = 2100
 )
 
 // build makes the binary as a release does.

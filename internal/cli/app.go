@@ -47,6 +47,8 @@ type app struct {
 	sweep     sweeper
 	newDir    string // where new_session makes sessions
 	here      atomic.Pointer[place]
+	ext       *extensions // nil until an engine is made
+	quit      func()      // ends the program in order
 }
 
 // place is the folder the session works in and what comes of it. It is never changed: a
@@ -71,6 +73,7 @@ func newApp(f *flags, argv0 string, std stdio, lim limits) (*app, error) {
 	if a.started, err = os.Getwd(); err != nil {
 		return nil, fmt.Errorf("finding the working folder (was it removed?): %w", err)
 	}
+	a.quit = func() {}
 	a.home, _ = os.UserHomeDir()
 	a.dirs = a.dialect.AgentDirs(a.env, a.home)
 	a.models = model.New(model.Options{Files: in(a.dirs, "models.json"), HasKey: func(p string) bool { return a.keys.Has(p) }})
@@ -125,8 +128,7 @@ func (a *app) note(text string) { fmt.Fprintln(a.std.err, text) }
 
 // Texts about flags whose machinery a later version brings.
 const (
-	textNoExtensions = "extensions are not run yet: %s is left out"
-	textNoSnapshots  = "--snapshots is not available yet: message_update carries deltas"
+	textNoSnapshots = "--snapshots is not available yet: message_update carries deltas"
 
 	textKeyNeedsModel = "--api-key requires a model to be specified via --model or --provider/--model"
 )
@@ -146,9 +148,6 @@ func (a *app) start() error {
 			return errors.New(textKeyNeedsModel)
 		}
 		a.keys.SetRuntime(sel.Model.Provider, a.flags.apiKey)
-	}
-	for _, e := range a.flags.extensions {
-		a.warn(fmt.Sprintf(textNoExtensions, e))
 	}
 	if a.flags.snapshots {
 		a.warn(textNoSnapshots)
@@ -217,15 +216,19 @@ func (a *app) newEngine(store *session.Store, out engine.Output) (*engine.Engine
 		}
 	}
 	files, unknown := newToolbox(a)
-	for _, name := range unknown {
+	if a.ext, err = a.newExtensions(files, out); err != nil {
+		return nil, err
+	}
+	files.ext = a.ext
+	for _, name := range files.missing(unknown) {
 		a.warn(fmt.Sprintf(textUnknownTool, name))
 	}
 	if err := a.providers.record(a.flags.record); err != nil {
 		return nil, err
 	}
 	a.sweep.after(a.limits.sweep, a.spill(store.ID()))
-	return engine.New(engine.Config{
-		Output: out, Models: a.models, Keys: a.keys, Settings: a.settings,
+	eng := engine.New(engine.Config{
+		Output: out, Hooks: a.ext.hooks(), Models: a.models, Keys: a.keys, Settings: a.settings,
 		Provider: a.providers.get,
 		Choose: func(had session.Selection) model.Initial {
 			again, err := a.choose(had)
@@ -249,7 +252,9 @@ func (a *app) newEngine(store *session.Store, out engine.Output) (*engine.Engine
 		Cwd:       a.at().cwd,
 		Untrusted: func() []trust.Resource { return a.at().trust.LeftOut() },
 		Report:    a.warn,
-	}, store), nil
+	}, store)
+	a.ext.start(eng)
+	return eng, nil
 }
 
 // normalizeImages makes pictures fit for models and collects the notes about it.

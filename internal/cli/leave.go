@@ -42,6 +42,8 @@ func (a *app) leave(signals context.Context, eng *engine.Engine, out *output.Wri
 	if out != nil {
 		out.Lift() // what runs is aborted and stored, also when nobody reads
 	}
+	a.ext.end(ctx)
+	defer a.ext.close(a.limits.leave) // responses that are still to be written may ask it
 	if err := eng.Close(ctx); err != nil && ctx.Err() == nil {
 		a.warn(err.Error())
 	}

@@ -3,9 +3,9 @@ package cli
 import (
 	"context"
 	"errors"
+	"sync"
 
 	"github.com/isotope-agent/isotope/internal/output"
-	"github.com/isotope-agent/isotope/internal/prompt"
 	"github.com/isotope-agent/isotope/internal/rpc"
 )
 
@@ -20,6 +20,8 @@ func (a *app) serve(ctx context.Context) int {
 	}
 	reader := &pulse{w: a.std.out}
 	out := output.New(reader)
+	asked := make(chan struct{})
+	a.quit = sync.OnceFunc(func() { close(asked) })
 	eng, err := a.newEngine(store, out)
 	if err != nil {
 		return failed(a.std.err, errors.Join(err, store.Close()))
@@ -28,7 +30,7 @@ func (a *app) serve(ctx context.Context) int {
 	go func() { // reading stdin cannot be interrupted; it ends with the process
 		served <- rpc.Serve(ctx, a.std.in, rpc.Config{
 			Engine: eng, Output: out, Dialect: a.dialect,
-			Commands: func() []prompt.Command { return a.at().library.Commands() }, Version: Version(), Export: a.exportSession,
+			Commands: a.ext.commands, Version: Version(), Export: a.exportSession, DialogAnswer: a.ext.DialogAnswer,
 		})
 	}()
 	bad := false
@@ -39,6 +41,7 @@ func (a *app) serve(ctx context.Context) int {
 			bad = true
 		}
 	case <-ctx.Done():
+	case <-asked:
 	case <-out.Broken():
 	}
 	whole := a.leave(ctx, eng, out, reader, false)

@@ -6,8 +6,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/isotope-agent/isotope/internal/engine"
+	"github.com/isotope-agent/isotope/internal/ext"
 	"github.com/isotope-agent/isotope/internal/proc"
 	"github.com/isotope-agent/isotope/internal/prompt"
 	"github.com/isotope-agent/isotope/internal/settings"
@@ -22,6 +24,10 @@ type toolbox struct {
 	app   *app
 	files *tool.Queue
 	names []string
+	ext   *extensions // nil until they are loaded
+
+	mu     sync.Mutex
+	chosen []string // by an extension; nil: as flags and settings say
 }
 
 // newToolbox also returns the names that were asked for and are not there.
@@ -84,10 +90,30 @@ func splitNames(list string) []string {
 
 // build makes the tools for a session.
 func (b *toolbox) build(env engine.ToolEnv) *tool.Set {
+	chosen, extra := b.choice(), b.registered()
+	names := b.names
+	if chosen != nil {
+		names = nil
+		for _, t := range builtin.Names() {
+			if slices.Contains(chosen, t.Name) {
+				names = append(names, t.Name)
+			}
+		}
+	}
+	tools := b.builtin(env, names)
+	for _, t := range extra {
+		if b.wants(t, chosen) {
+			tools = append(tools, t)
+		}
+	}
+	return tool.NewSet(tools...)
+}
+
+// builtin makes the built-in tools of these names.
+func (b *toolbox) builtin(env engine.ToolEnv, names []string) (tools []tool.Tool) {
 	keepSize := func() bool { return !b.app.settings.Images().AutoResize }
 	cfg := builtin.Config{Cwd: b.app.at().cwd, Home: b.app.home, Files: b.files, Model: env.Model, KeepImageSize: keepSize}
-	var tools []tool.Tool
-	for _, name := range b.names {
+	for _, name := range names {
 		switch name {
 		case "read":
 			tools = append(tools, builtin.NewRead(cfg))
@@ -105,7 +131,64 @@ func (b *toolbox) build(env engine.ToolEnv) *tool.Set {
 			tools = append(tools, builtin.NewLs(cfg))
 		}
 	}
-	return tool.NewSet(tools...)
+	return tools
+}
+
+// registered are the tools of extensions. One with the name of a built-in tool takes its
+// place.
+func (b *toolbox) registered() []tool.Tool {
+	if b.ext == nil {
+		return nil
+	}
+	return b.ext.Tools()
+}
+
+// wants reports whether a tool of an extension is active: as an extension chose, or
+// flags allow.
+func (b *toolbox) wants(t tool.Tool, chosen []string) bool {
+	name, f := t.Spec().Name, b.app.flags
+	in := func(list string) bool {
+		return slices.ContainsFunc(splitNames(list), func(pattern string) bool { return named(pattern, name) })
+	}
+	switch {
+	case in(f.excludeTools):
+		return false
+	case chosen != nil:
+		return slices.Contains(chosen, name)
+	case f.set["tools"] && !strings.ContainsAny(f.tools, "+-"):
+		return in(f.tools)
+	}
+	return !f.noTools && !ext.Inactive(t)
+}
+
+// missing returns the names that are no tools of extensions either.
+func (b *toolbox) missing(names []string) []string {
+	extra := b.registered()
+	return slices.DeleteFunc(names, func(name string) bool {
+		return slices.ContainsFunc(extra, func(t tool.Tool) bool { return named(name, t.Spec().Name) })
+	})
+}
+
+// choose makes the tools of these names the active ones.
+func (b *toolbox) choose(names []string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.chosen = slices.Clone(names)
+}
+
+func (b *toolbox) choice() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.chosen
+}
+
+// all are all tools there are, active or not.
+func (b *toolbox) all(env engine.ToolEnv) []tool.Tool {
+	var names []string
+	for _, t := range builtin.Names() {
+		names = append(names, t.Name)
+	}
+	return tool.NewSet(append(b.builtin(env, names), b.registered()...)...).All()
 }
 
 func (b *toolbox) bash(env engine.ToolEnv) tool.Tool {

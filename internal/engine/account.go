@@ -1,7 +1,10 @@
 package engine
 
 import (
+	"cmp"
 	"context"
+	"fmt"
+	"slices"
 
 	"github.com/isotope-agent/isotope/internal/auth"
 	"github.com/isotope-agent/isotope/internal/jsonx"
@@ -45,22 +48,63 @@ func (e *Engine) catalogue() Catalogue {
 	return Catalogue{Models: orEmpty(e.cfg.Models.Available()), ScopedModels: e.cfg.Scope}
 }
 
-// Login signs in to a provider beside the lane; ui asks the person.
+// textLoginBusy refuses a second login of a provider (atomic-facts.md 1.6).
+const textLoginBusy = "Login already in progress: %s"
+
+// loginUnderWay is a login from the moment it was asked for.
+type loginUnderWay struct {
+	provider, id string
+	cancel       context.CancelCauseFunc
+}
+
+// Login signs in to a provider beside the lane; ui asks the person. A CancelLogin that
+// comes behind it ends it, however far it is.
 func (e *Engine) Login(q auth.LoginRequest, ui auth.UI, reply func(LoggedIn, error)) {
-	beside(e, reply, func(ctx context.Context) (LoggedIn, error) {
-		res, err := e.cfg.Keys.Login(ctx, q, ui)
-		out := LoggedIn{LoginResult: res}
-		if err == nil && !res.Cancelled {
-			out.Accounts = e.accounts()
+	refuse := func(err error) { reply(LoggedIn{}, err) }
+	ok := e.post(func() {
+		switch {
+		case e.closing:
+			refuse(ErrShutdown)
+			return
+		case slices.ContainsFunc(e.logins, func(l *loginUnderWay) bool { return l.provider == q.Provider }):
+			refuse(fmt.Errorf(textLoginBusy, q.Provider))
+			return
 		}
-		return out, err
+		l := &loginUnderWay{provider: q.Provider, id: cmp.Or(q.ID, q.Provider)}
+		ctx, cancel := context.WithCancelCause(e.ctx)
+		l.cancel = cancel
+		e.logins = append(e.logins, l)
+		e.goDo(func() {
+			res, err := try(e, func() (LoggedIn, error) { return e.login(ctx, q, ui) })
+			e.post(func() {
+				l.cancel(nil)
+				e.logins = slices.DeleteFunc(e.logins, func(other *loginUnderWay) bool { return other == l })
+				reply(res, err)
+			})
+		})
 	})
+	if !ok {
+		refuse(ErrShutdown)
+	}
+}
+
+func (e *Engine) login(ctx context.Context, q auth.LoginRequest, ui auth.UI) (LoggedIn, error) {
+	res, err := e.cfg.Keys.Login(ctx, q, ui)
+	out := LoggedIn{LoginResult: res}
+	if err == nil && !res.Cancelled {
+		out.Accounts = e.accounts()
+	}
+	return out, err
 }
 
 // CancelLogin ends the provider's login with that id, or all of the provider's.
 func (e *Engine) CancelLogin(provider, id string, reply func(struct{}, error)) {
 	ask(e, true, reply, func() (struct{}, error) {
-		e.cfg.Keys.CancelLogin(provider, id)
+		for _, l := range e.logins {
+			if l.provider == provider && (id == "" || id == l.id) {
+				l.cancel(auth.ErrCancelled)
+			}
+		}
 		return struct{}{}, nil
 	})
 }

@@ -36,7 +36,7 @@ func (e *Engine) completer(a asker) compact.Completer {
 		if err != nil {
 			return nil, &llm.Error{Kind: llm.ErrAuth, Message: err.Error(), Err: err}
 		}
-		authorize(&full, cred)
+		Authorize(&full, cred)
 		p, err := e.provider(req.Model.API)
 		if err != nil {
 			return nil, err

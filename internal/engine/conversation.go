@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/isotope-agent/isotope/internal/jsonx"
 	"github.com/isotope-agent/isotope/internal/llm"
 	"github.com/isotope-agent/isotope/internal/session"
 	"github.com/isotope-agent/isotope/internal/tool"
@@ -61,11 +62,31 @@ func (c *conversation) dropFailed(m llm.Message) {
 
 // appendMessage stores a message and makes it part of the conversation.
 func (e *Engine) appendMessage(m llm.Message) error {
-	if _, err := e.store.Append(session.Message{Message: m}); err != nil {
+	body, err := messageBody(m)
+	if err == nil {
+		_, err = e.store.Append(body)
+	}
+	if err != nil {
 		return fmt.Errorf("storing a message: %w", err)
 	}
 	e.conv.append(m)
 	return nil
+}
+
+// messageBody is the entry of a message: those of extensions have one of their own.
+func messageBody(m llm.Message) (session.Body, error) {
+	c, ok := m.(*llm.CustomMessage)
+	if !ok {
+		return session.Message{Message: m}, nil
+	}
+	content, err := jsonx.Marshal(c.Content)
+	if err != nil {
+		return nil, err
+	}
+	return session.CustomMessage{
+		CustomType: c.CustomType, Content: content, Display: c.Display, Details: c.Details,
+		ExcludeFromContext: c.ExcludeFromContext,
+	}, nil
 }
 
 // conversationMessages returns the messages of the active context. It is called on

@@ -78,6 +78,7 @@ type Engine struct {
 	thinking llm.ThinkingLevel
 	chosen   model.Initial
 	queues   queues
+	nextTurn []llm.Message // of extensions, for the next prompt
 	admit    admission
 	run      *activeRun // nil when idle
 	retry    retryState
@@ -89,6 +90,7 @@ type Engine struct {
 	saves       []func()       // settings that wait to be written
 	lane        lane
 	refresh     refreshing
+	logins      []*loginUnderWay
 	navigating  bool // a move in the tree that takes its time is under way
 	closing     bool
 	closed      []func()

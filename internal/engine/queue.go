@@ -23,9 +23,10 @@ func (m QueueMode) Valid() bool { return m == QueueAll || m == QueueOne }
 // queued is one waiting message. It leaves its queue when it is delivered; between
 // the poll and the delivery it is taken: still listed, no longer cleared.
 type queued struct {
-	text  string
-	msg   *llm.UserMessage
-	taken bool
+	text   string
+	msg    llm.Message // nil for one that only waits to be listed
+	hidden bool        // of an extension: clients are not told of it
+	taken  bool
 }
 
 // queues are the two lists of waiting messages. paused holds everything back.
@@ -36,9 +37,11 @@ type queues struct {
 }
 
 func texts(list []*queued) []string {
-	out := make([]string, len(list))
-	for i, q := range list {
-		out[i] = q.text
+	out := make([]string, 0, len(list))
+	for _, q := range list {
+		if !q.hidden {
+			out = append(out, q.text)
+		}
 	}
 	return out
 }
@@ -116,7 +119,9 @@ func (e *Engine) returned(list *[]*queued, q *queued) {
 func (e *Engine) delivered(list *[]*queued, q *queued) {
 	if i := slices.Index(*list, q); i >= 0 {
 		*list = slices.Delete(slices.Clone(*list), i, i+1)
-		e.cfg.Output.Post(e.queues.event())
+		if !q.hidden {
+			e.cfg.Output.Post(e.queues.event())
+		}
 	}
 }
 

@@ -285,8 +285,15 @@ func (e *Engine) steering(r *activeRun) (out []agent.Queued) {
 	return out
 }
 
-// beforeRun lets extensions add messages to a prompt.
+// beforeRun lets extensions add messages to a prompt: those that waited for one, and
+// those that the hook returns.
 func (e *Engine) beforeRun(r *activeRun, prompts []agent.Queued) []agent.Queued {
+	e.sync(func() {
+		for _, m := range e.nextTurn {
+			prompts = append(prompts, agent.Queued{Message: m})
+		}
+		e.nextTurn = nil
+	})
 	hook := e.cfg.Hooks.BeforeRun
 	if hook == nil {
 		return prompts
@@ -352,12 +359,12 @@ func (e *Engine) nextCall(ctx context.Context, r *activeRun) (*agent.Call, error
 	call.Request.System = e.systemPrompt(tools)
 	call.Request.Messages = llm.ForModel(msgs)
 	call.Request.Tools = tools.Specs()
-	authorize(call.Request, cred)
+	Authorize(call.Request, cred)
 	return call, nil
 }
 
-// authorize gives a request its credential. A login may have an address of its own.
-func authorize(req *llm.Request, cred auth.Credential) {
+// Authorize gives a request its credential. A login may have an address of its own.
+func Authorize(req *llm.Request, cred auth.Credential) {
 	req.APIKey, req.Headers, req.Env = cred.APIKey, cred.Headers, cred.Env
 	if cred.BaseURL != "" {
 		m := *req.Model

@@ -42,7 +42,7 @@ func (e *Engine) ready(store *session.Store) installation {
 	chosen := e.cfg.Choose(had)
 	return installation{
 		store: store, budget: e.budgetFor(chosen.Model, had), had: had, fresh: !had.HasMessages && had.Model == nil,
-		tools:    e.cfg.Tools(ToolEnv{SessionID: store.ID(), Model: e.currentModel, Vars: e.childVars}),
+		tools:    e.cfg.Tools(e.toolEnv(store)),
 		chosen:   chosen,
 		steering: QueueMode(set.SteeringMode()), followUp: QueueMode(set.FollowUpMode()), retry: set.Retry().Enabled,
 		compact: set.Compaction("", "").Enabled,
@@ -59,6 +59,7 @@ func (e *Engine) install(in installation) {
 	}
 	e.queues.steeringMode, e.queues.followUpMode = in.steering, in.followUp
 	e.retry.enabled, e.autoCompact = in.retry, in.compact
+	e.nextTurn = nil
 	e.conv.reset(in.fresh)
 	e.setModel(in.chosen.Model, in.budget)
 	e.thinking = in.chosen.Thinking

@@ -170,11 +170,23 @@ func TestObserve(t *testing.T) {
 		export default (pi) => { for (const n of names) pi.on(n, (e) => { const { type, ...rest } = e; pi.appendEntry(type, rest); }); };`)
 	am := &llm.AssistantMessage{StopReason: llm.StopEnd, Content: llm.Content{llm.NewText("hi")}}
 	for _, ev := range []event.Event{
-		event.AgentStart{}, event.TurnStart{}, event.MessageStart{Message: &llm.AssistantMessage{StopReason: llm.StopPending}},
-		event.MessageUpdate{Update: event.BlockStart{Type: event.TypeTextStart}}, event.MessageUpdate{Update: event.Delta{Type: event.TypeTextDelta, Delta: "h"}}, event.MessageUpdate{Update: event.Delta{Type: event.TypeTextDelta, Delta: "i"}},
-		event.ToolExecutionStart{ToolCallID: "c", ToolName: "ls", Args: jsonx.Raw("{}")}, event.ToolExecutionUpdate{ToolCallID: "c", ToolName: "ls", Args: jsonx.Raw("{}"), PartialResult: tool.TextResult("x")}, event.ToolExecutionEnd{ToolCallID: "c", ToolName: "ls", Result: tool.TextResult("x")},
-		event.TurnEnd{Message: am}, event.TurnStart{}, event.AgentEnd{Messages: []llm.Message{am}}, event.AgentSettled{Aborted: true},
-		event.SessionInfoChanged{Name: "n"}, event.ModelChanged{Source: "set"}, event.ThinkingLevelChanged{Level: "high"}, event.CompactionEnd{Reason: "manual", Aborted: true},
+		event.AgentStart{},
+		event.TurnStart{},
+		event.MessageStart{Message: &llm.AssistantMessage{StopReason: llm.StopPending}},
+		event.MessageUpdate{Update: event.BlockStart{Type: event.TypeTextStart}},
+		event.MessageUpdate{Update: event.Delta{Type: event.TypeTextDelta, Delta: "h"}},
+		event.MessageUpdate{Update: event.Delta{Type: event.TypeTextDelta, Delta: "i"}},
+		event.ToolExecutionStart{ToolCallID: "c", ToolName: "ls", Args: jsonx.Raw("{}")},
+		event.ToolExecutionUpdate{ToolCallID: "c", ToolName: "ls", Args: jsonx.Raw("{}"), PartialResult: tool.TextResult("x")},
+		event.ToolExecutionEnd{ToolCallID: "c", ToolName: "ls", Result: tool.TextResult("x")},
+		event.TurnEnd{Message: am},
+		event.TurnStart{},
+		event.AgentEnd{Messages: []llm.Message{am}},
+		event.AgentSettled{Aborted: true},
+		event.SessionInfoChanged{Name: "n"},
+		event.ModelChanged{Source: "set"},
+		event.ThinkingLevelChanged{Level: "high"},
+		event.CompactionEnd{Reason: "manual", Aborted: true},
 	} {
 		b.x.Observe(t.Context(), ev)
 	}

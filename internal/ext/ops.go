@@ -98,7 +98,8 @@ func (g *generation) syncOps() map[string]js.SyncOp {
 		},
 		"ctx": op(func(_ string, a struct {
 			Key string `json:"key"`
-		}) (any, error) {
+		},
+		) (any, error) {
 			return g.x.ctxValue(a.Key), nil
 		}),
 		"ui.tell":      op(func(_ string, a askArgs) (any, error) { g.x.dialogs.tell(a); return nil, nil }),
@@ -107,7 +108,8 @@ func (g *generation) syncOps() map[string]js.SyncOp {
 		"tools.spec":   op(func(_ string, a named) (any, error) { return g.x.builtinSpec(a.Name) }),
 		"yaml": op(func(_ string, a struct {
 			Text string `json:"text"`
-		}) (any, error) {
+		},
+		) (any, error) {
 			head, _, err := frontmatter.Parse("---\n" + a.Text + "\n---\n")
 			return map[string]any(head), err
 		}),
@@ -180,7 +182,8 @@ func (x *Extensions) actions() map[string]js.SyncOp {
 		"thinkingLevel": func(string, jsonx.Raw) (any, error) { return x.state().Thinking, nil },
 		"setThinkingLevel": op(func(_ string, a struct {
 			Level llm.ThinkingLevel `json:"level"`
-		}) (any, error) {
+		},
+		) (any, error) {
 			h := x.host.Load()
 			if h.SetThinking == nil {
 				return nil, errNoHost
@@ -253,7 +256,8 @@ func (x *Extensions) appendEntry(b session.Body) error {
 
 func (x *Extensions) appendMessage(_ string, a struct {
 	Message jsonx.Raw `json:"message"`
-}) (any, error) {
+},
+) (any, error) {
 	h := x.host.Load()
 	if h.AppendMessage == nil {
 		return nil, errNoHost
@@ -391,7 +395,8 @@ func (x *Extensions) allTools() (any, error) {
 
 func (x *Extensions) setTools(_ string, a struct {
 	Names []string `json:"names"`
-}) (any, error) {
+},
+) (any, error) {
 	h := x.host.Load()
 	if h.SetTools == nil {
 		return nil, errNoHost

@@ -45,8 +45,14 @@ func knownFacts(d dialect.Dialect) facts {
 		},
 		unions: map[reflect.Type][]any{
 			reflect.TypeFor[llm.Message](): {
-				llm.UserMessage{}, llm.AssistantMessage{}, llm.ToolResultMessage{}, llm.BashExecutionMessage{}, llm.CustomMessage{},
-				llm.BranchSummaryMessage{}, llm.CompactionSummaryMessage{}, llm.UnknownMessage{},
+				llm.UserMessage{},
+				llm.AssistantMessage{},
+				llm.ToolResultMessage{},
+				llm.BashExecutionMessage{},
+				llm.CustomMessage{},
+				llm.BranchSummaryMessage{},
+				llm.CompactionSummaryMessage{},
+				llm.UnknownMessage{},
 			},
 			reflect.TypeFor[llm.Block]():    {llm.Text{}, llm.Thinking{}, llm.ToolCall{}, llm.Image{}, llm.UnknownBlock{}},
 			reflect.TypeFor[event.Update](): {event.Delta{}, event.BlockStart{}, event.TextEnd{}, event.ToolCallEnd{}},

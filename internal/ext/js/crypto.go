@@ -20,7 +20,8 @@ func cryptoOps() map[string]syncOp {
 	return map[string]syncOp{
 		"crypto.random": with(func(_ *Runtime, a struct {
 			Length int `json:"length"`
-		}) (any, error) {
+		},
+		) (any, error) {
 			if a.Length < 0 || a.Length > 1<<24 {
 				return nil, &OpError{Message: "The value of \"size\" is out of range.", Name: "RangeError", Code: "ERR_OUT_OF_RANGE"}
 			}

@@ -2,7 +2,6 @@ package js
 
 import (
 	"fmt"
-
 	"time"
 )
 

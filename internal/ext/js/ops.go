@@ -79,7 +79,8 @@ var syncOps = sync.OnceValue(func() map[string]syncOp {
 		"failed": with(func(r *Runtime, a failure) (any, error) { r.failed(a.Owner, r.thrown(a.Error)); return nil, nil }),
 		"log": with(func(r *Runtime, a struct {
 			Text string `json:"text"`
-		}) (any, error) {
+		},
+		) (any, error) {
 			r.log(a.Text)
 			return nil, nil
 		}),

@@ -204,7 +204,8 @@ func zlibOp(_ *Runtime, a zlibArgs) (any, error) {
 func resolveModule(r *Runtime, a struct {
 	From string `json:"from"`
 	Spec string `json:"spec"`
-}) (any, error) {
+},
+) (any, error) {
 	for dir := filepath.Dir(r.path(a.From)); ; dir = filepath.Dir(dir) {
 		p := filepath.Join(dir, "node_modules", filepath.FromSlash(a.Spec))
 		if st, err := os.Stat(p); err == nil {
