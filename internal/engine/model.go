@@ -200,6 +200,23 @@ func (e *Engine) save(value any, path ...string) {
 	}
 }
 
+// awaitSaves waits until what was changed before is in the settings: a session that takes
+// the live one's place reads them. It is not called on the engine goroutine.
+func (e *Engine) awaitSaves() {
+	done := make(chan struct{})
+	e.sync(func() {
+		if len(e.saves) == 0 {
+			close(done)
+		} else {
+			e.saves = append(e.saves, func() { close(done) })
+		}
+	})
+	select {
+	case <-done:
+	case <-e.stopped:
+	}
+}
+
 func (e *Engine) saveNext() {
 	fn := e.saves[0]
 	e.goDo(func() {

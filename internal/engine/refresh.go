@@ -97,6 +97,7 @@ func (e *Engine) awaitRefresh(finished <-chan []ProviderError, timeout time.Dura
 func (e *Engine) Reload(reply func(struct{}, error)) {
 	alone(e, reply, func() (struct{}, error) {
 		e.hookLife(e.cfg.Hooks.SessionShutdown, "reload")
+		e.awaitSaves()
 		if e.cfg.Reload != nil {
 			if err := e.cfg.Reload(); err != nil {
 				return struct{}{}, err

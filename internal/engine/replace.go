@@ -254,6 +254,7 @@ func (e *Engine) installNext(store *session.Store, r replacement) {
 			}
 		}
 	})
+	e.awaitSaves()
 	next := e.ready(store)
 	if next.cwd = r.cwd; next.cwd == "" {
 		next.cwd = store.Cwd()

@@ -123,3 +123,19 @@ func TestNavigateWithSummary(t *testing.T) {
 		}
 	})
 }
+
+// What was switched right before a session replacement counts in the new session.
+func TestSwitchesRightBeforeAReplacement(t *testing.T) {
+	for range 20 {
+		inBubble(t, repeats, nil, func(c *talk) {
+			c.send(`{"id":"a","type":"set_auto_compaction","enabled":false}`, `{"id":"m","type":"set_steering_mode","mode":"all"}`,
+				`{"id":"f","type":"set_follow_up_mode","mode":"all"}`, `{"id":"n","type":"new_session"}`)
+			c.await("response", `"n"`)
+			c.send(`{"id":"s","type":"get_state"}`)
+			c.await("response", `"s"`)
+			if r := c.response("s"); !strings.Contains(r, `"steeringMode":"all","followUpMode":"all"`) || !strings.Contains(r, `"autoCompactionEnabled":false`) {
+				t.Errorf("the new session: %s", r)
+			}
+		})
+	}
+}
