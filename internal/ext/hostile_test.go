@@ -15,7 +15,7 @@ import (
 )
 
 // short are limits that let the tests end soon.
-var short = js.Limits{Slice: 300 * time.Millisecond, Settle: 300 * time.Millisecond, Memory: 48 << 20}
+var short = js.Limits{Slice: 300 * time.Millisecond, Settle: 3 * time.Second, Memory: 48 << 20}
 
 const wellBehaved = `export default (pi) => { pi.on("input", (e) => ({ action: "transform", text: e.text + " ok" })); pi.registerCommand("fine", { handler: () => pi.appendEntry("fine", 1) }); };`
 
