@@ -34,9 +34,14 @@ type installation struct {
 // ready reads what a session needs to become the live one: settings, models and its
 // own choice. It may read files and is not called on the engine goroutine.
 func (e *Engine) ready(store *session.Store) installation {
-	had, err := store.View().Selection()
-	if err != nil {
-		e.cfg.Report("reading the session's model: " + err.Error())
+	var view *session.View
+	e.sync(func() { view = store.View() }) // it may be open already, for a command that runs
+	var had session.Selection
+	if view != nil {
+		var err error
+		if had, err = view.Selection(); err != nil {
+			e.cfg.Report("reading the session's model: " + err.Error())
+		}
 	}
 	set := e.cfg.Settings
 	chosen := e.cfg.Choose(had)
