@@ -4,7 +4,6 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -92,12 +91,6 @@ func (tb *testbed) out() string {
 		tb.t.Fatal(err)
 	}
 	return string(raw)
-}
-
-func (tb *testbed) log() string {
-	tb.mu.Lock()
-	defer tb.mu.Unlock()
-	return strings.Join(tb.logs, "\n")
 }
 
 func quoted(s string) string { return string(jsonx.String(s)) }
