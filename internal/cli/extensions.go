@@ -163,7 +163,13 @@ func (x *extensions) commands() []prompt.Command {
 func (x *extensions) host() ext.Host {
 	a := x.app
 	return ext.Host{
-		Emit: x.out.Post, State: x.state,
+		Emit: x.out.Post, State: x.state, SystemPrompt: x.eng.SystemPrompt,
+		ContextUsage: func() any {
+			if u := x.eng.ContextUsage(); u != nil {
+				return u
+			}
+			return nil
+		},
 		View: func() (*session.View, error) {
 			if v := x.eng.Glance().View; v != nil {
 				return v, nil
@@ -215,14 +221,9 @@ func (x *extensions) host() ext.Host {
 
 func (x *extensions) state() ext.State {
 	g := x.eng.Glance()
-	s := ext.State{
-		Model: g.Model, Thinking: g.Thinking, Idle: g.Idle, Pending: g.Pending,
-		Trusted: x.app.at().trust.Trusted, SystemPrompt: g.SystemPrompt,
+	return ext.State{
+		Model: g.Model, Thinking: g.Thinking, Idle: g.Idle, Pending: g.Pending, Trusted: x.app.at().trust.Trusted,
 	}
-	if g.Usage != nil {
-		s.ContextUsage = g.Usage
-	}
-	return s
 }
 
 // sendUser sends a text as if the user had typed it.

@@ -27,19 +27,17 @@ const (
 	DeliverNextTurn Delivery = "nextTurn" // with the next prompt
 )
 
-// Glance is what an extension sees of the session.
+// Glance is what an extension sees of the session, as far as it is at hand.
 type Glance struct {
-	Model        *llm.Model
-	Thinking     llm.ThinkingLevel
-	Idle         bool
-	Pending      bool // messages wait in a queue
-	SystemPrompt string
-	Usage        *ContextUsage
-	View         *session.View
-	Tools        *tool.Set
+	Model    *llm.Model
+	Thinking llm.ThinkingLevel
+	Idle     bool
+	Pending  bool // messages wait in a queue
+	View     *session.View
+	Tools    *tool.Set
 }
 
-// Glance returns the session as it is now.
+// Glance returns the session as it is now. It reads no file.
 func (e *Engine) Glance() (g Glance) {
 	e.sync(func() {
 		g = Glance{
@@ -47,13 +45,27 @@ func (e *Engine) Glance() (g Glance) {
 			View: e.store.View(), Tools: e.tools,
 		}
 	})
-	if g.Model != nil {
-		g.Usage, _ = e.contextUsage(g.Model) // unknown when the file cannot be read
-	}
-	if g.Tools != nil {
-		g.SystemPrompt = e.systemPrompt(g.Tools)
-	}
 	return g
+}
+
+// ContextUsage returns the size of the active context, nil when it is not known. It goes
+// through the whole conversation.
+func (e *Engine) ContextUsage() *ContextUsage {
+	m := e.currentModel()
+	if m == nil {
+		return nil
+	}
+	u, _ := e.contextUsage(m) // unknown when the file cannot be read
+	return u
+}
+
+// SystemPrompt returns the system prompt of the active tools; it may read files.
+func (e *Engine) SystemPrompt() string {
+	tools := e.Glance().Tools
+	if tools == nil { // the engine has left
+		return ""
+	}
+	return e.systemPrompt(tools)
 }
 
 // SendCustom brings a message of an extension in: into a queue while a run is active, and

@@ -70,7 +70,7 @@ func newBedFiles(t testing.TB, files map[string]string, opts ...bedOption) *bed 
 
 func tryBed(t testing.TB, files map[string]string, opts ...bedOption) (*bed, []*LoadError) {
 	t.Helper()
-	b := &bed{t: t, dir: t.TempDir(), st: State{Idle: true, Trusted: true, Thinking: "medium", SystemPrompt: "SYSTEM", Model: &llm.Model{ID: "m1", Provider: "p1", API: "scripted", Input: []string{"text"}}}}
+	b := &bed{t: t, dir: t.TempDir(), st: State{Idle: true, Trusted: true, Thinking: "medium", Model: &llm.Model{ID: "m1", Provider: "p1", API: "scripted", Input: []string{"text"}}}}
 	for name, text := range files {
 		p := filepath.Join(b.dir, "extensions", filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {
@@ -141,7 +141,7 @@ func (b *bed) host() Host {
 				}
 			}
 		},
-		State: func() State { return b.st },
+		State: func() State { return b.st }, SystemPrompt: func() string { return "SYSTEM" },
 		SendMessage: func(m llm.CustomMessage, o SendOptions) error {
 			b.note("message " + text(&m) + " " + text(o))
 			return nil

@@ -99,7 +99,7 @@ func (x *Extensions) beforeRun(ctx context.Context, prompt llm.Message) (engine.
 		Message       llm.Message  `json:"message,omitzero"`
 		SystemPrompt  string       `json:"systemPrompt"`
 		PromptOptions any          `json:"systemPromptOptions"`
-	}{MessageType: "custom", Message: prompt, SystemPrompt: st.SystemPrompt, PromptOptions: st.PromptOptions}
+	}{MessageType: "custom", Message: prompt, SystemPrompt: x.systemPrompt(), PromptOptions: st.PromptOptions}
 	if m, ok := prompt.(*llm.UserMessage); ok {
 		payload.MessageType, payload.Message = "user", nil
 		payload.Prompt = m.Content.PlainText("\n")
@@ -339,4 +339,11 @@ func (x *Extensions) state() State {
 		return h.State()
 	}
 	return State{}
+}
+
+func (x *Extensions) systemPrompt() string {
+	if h := x.host.Load(); h.SystemPrompt != nil {
+		return h.SystemPrompt()
+	}
+	return ""
 }

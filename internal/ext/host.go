@@ -19,8 +19,11 @@ import (
 type Host struct {
 	// Emit tells the client an event, in order, without waiting for it.
 	Emit func(event.Event)
-	// State returns what extensions see of the session as it is now.
+	// State returns what extensions see of the session as it is now. It is cheap.
 	State func() State
+	// SystemPrompt and ContextUsage are what takes time to make.
+	SystemPrompt func() string
+	ContextUsage func() any
 	// View returns a snapshot of the session for its readers.
 	View func() (*session.View, error)
 
@@ -74,9 +77,7 @@ type State struct {
 	Idle          bool
 	Pending       bool // messages wait in a queue
 	Trusted       bool
-	SystemPrompt  string
 	PromptOptions any
-	ContextUsage  any
 }
 
 // Credential is a key as extensions get it.

@@ -278,6 +278,11 @@ func (x *Extensions) ctxValue(key string) any {
 		return x.hasUI()
 	case "cwd":
 		return x.cfg.Cwd
+	case "contextUsage":
+		usage, _ := provided(x.host.Load().ContextUsage)
+		return usage
+	case "systemPrompt":
+		return x.systemPrompt()
 	}
 	st := x.state()
 	switch key {
@@ -296,10 +301,6 @@ func (x *Extensions) ctxValue(key string) any {
 		return st.Trusted
 	case "pending":
 		return st.Pending
-	case "contextUsage":
-		return st.ContextUsage
-	case "systemPrompt":
-		return st.SystemPrompt
 	case "systemPromptOptions":
 		return st.PromptOptions
 	}
