@@ -201,13 +201,9 @@ func (r *Runtime) serveConn(ctx context.Context, key string, conn net.Conn, emit
 
 // listen takes connections and tells each by a key, under which "net.accept" serves it.
 func listen(ctx context.Context, r *Runtime, a connArgs, emit func(any)) (any, error) {
-	network, addr := a.address()
-	if a.Host == "" && network == "tcp" {
-		addr = net.JoinHostPort("", strconv.Itoa(a.Port))
-	}
-	l, err := (&net.ListenConfig{}).Listen(ctx, network, addr)
+	l, err := a.listen(ctx)
 	if err != nil {
-		return nil, listenError(err, addr)
+		return nil, err
 	}
 	defer context.AfterFunc(ctx, func() { _ = l.Close() })()
 	emit(listening(l))
@@ -222,12 +218,21 @@ func listen(ctx context.Context, r *Runtime, a connArgs, emit func(any)) (any, e
 	}
 }
 
-func listenError(err error, addr string) error {
+// listen opens the listener; without a host it takes connections of all addresses.
+func (a connArgs) listen(ctx context.Context) (net.Listener, error) {
+	network, addr := a.address()
+	if a.Host == "" && network == "tcp" {
+		addr = net.JoinHostPort("", strconv.Itoa(a.Port))
+	}
+	l, err := (&net.ListenConfig{}).Listen(ctx, network, addr)
+	if err == nil {
+		return l, nil
+	}
 	e := systemError(err)
 	if e.Code == "EADDRINUSE" {
 		e.Message, e.Syscall = "listen EADDRINUSE: address already in use "+addr, "listen"
 	}
-	return e
+	return nil, e
 }
 
 func listening(l net.Listener) map[string]any {
@@ -314,13 +319,9 @@ func (e *exchange) end() { e.once.Do(func() { close(e.done) }) }
 
 // httpListen serves HTTP: each request is told whole, and answered by "http.write".
 func httpListen(ctx context.Context, r *Runtime, a connArgs, emit func(any)) (any, error) {
-	network, addr := a.address()
-	if a.Host == "" && network == "tcp" {
-		addr = net.JoinHostPort("", strconv.Itoa(a.Port))
-	}
-	l, err := (&net.ListenConfig{}).Listen(ctx, network, addr)
+	l, err := a.listen(ctx)
 	if err != nil {
-		return nil, listenError(err, addr)
+		return nil, err
 	}
 	var served sync.WaitGroup
 	srv := &http.Server{
