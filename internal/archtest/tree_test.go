@@ -39,7 +39,7 @@ func TestNoMachinePaths(t *testing.T) {
 	}
 }
 
-// inLongerPath reports whether what is at an offset goes on from a name: "src/work/x".
+// inLongerPath reports whether what is at an offset goes on from a name, as in ${DIR}/x.
 func inLongerPath(line string, at int) bool {
 	if at == 0 || line[at] != '/' {
 		return false
