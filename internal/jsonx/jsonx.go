@@ -78,6 +78,28 @@ func MarshalEncode(enc *Encoder, v any) error { return json.MarshalEncode(enc, v
 // method was given.
 func UnmarshalDecode(dec *Decoder, v any) error { return json.UnmarshalDecode(dec, v, policy) }
 
+// EachObject calls each for the objects of the array that a decoder stands before; it must
+// decode one value. Other elements are skipped, as is a value that is no array.
+func EachObject(dec *Decoder, each func() error) error {
+	if dec.PeekKind() != '[' {
+		return dec.SkipValue()
+	}
+	if _, err := dec.ReadToken(); err != nil {
+		return err
+	}
+	for dec.PeekKind() != ']' {
+		take := each
+		if dec.PeekKind() != '{' {
+			take = dec.SkipValue
+		}
+		if err := take(); err != nil {
+			return err
+		}
+	}
+	_, err := dec.ReadToken()
+	return err
+}
+
 // Valid reports whether data is exactly one JSON value under the policy.
 func Valid(data []byte) bool {
 	return Raw(data).IsValid(jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/isotope-agent/isotope/internal/jsonx"
@@ -103,6 +104,32 @@ func TestLines(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%.500s", name, diff)
+		}
+	}
+}
+
+func TestEachObject(t *testing.T) {
+	for in, want := range map[string]string{
+		`[{"a":1},2,[{"b":0}],null,{"c":3}]`: `{"a":1}{"c":3}`,
+		`[]`:                                 "",
+		`{"a":1}`:                            "",
+		`"x"`:                                "",
+	} {
+		dec := jsontext.NewDecoder(strings.NewReader(in + " true"))
+		got := ""
+		err := jsonx.EachObject(dec, func() error {
+			v, err := dec.ReadValue()
+			got += string(v)
+			return err
+		})
+		if next := dec.PeekKind(); err != nil || got != want || next != 't' {
+			t.Errorf("%s: got %s, %v, then %v", in, got, err, next)
+		}
+	}
+	for _, in := range []string{`[{"a"`, `[1`, `[}`} {
+		dec := jsontext.NewDecoder(strings.NewReader(in))
+		if err := jsonx.EachObject(dec, dec.SkipValue); err == nil {
+			t.Errorf("%s: no error", in)
 		}
 	}
 }

@@ -30,6 +30,20 @@ func AnswerBudget(req *Request) int64 {
 	return FitAnswer(req, most)
 }
 
+// Budget returns the tokens that a level may spend on thinking where a provider wants a
+// number; a level of another name counts as high.
+func (l ThinkingLevel) Budget() int64 {
+	switch l {
+	case ThinkingMinimal:
+		return 1024
+	case ThinkingLow:
+		return 2048
+	case ThinkingMedium:
+		return 8192
+	}
+	return 16384
+}
+
 // FitAnswer returns want, or less when the context window has no room for it.
 func FitAnswer(req *Request, want int64) int64 {
 	window := req.Model.ContextWindow

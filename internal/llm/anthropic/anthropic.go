@@ -24,7 +24,6 @@ const (
 	TextRefused    = "The model refused to complete the request"
 	textStopped    = "Provider stopped with: " // and the stop reason
 	textMalformed  = "Could not parse Anthropic SSE event "
-	textNoKey      = "No API key for provider: "
 	textBadRequest = "building the Anthropic request: "
 )
 

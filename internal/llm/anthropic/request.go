@@ -65,7 +65,7 @@ func newCall(req *llm.Request) (*call, error) {
 		}
 	}
 	if req.APIKey == "" && !ownsAuth(c.extra()) {
-		return nil, &llm.Error{Kind: llm.ErrAuth, Message: textNoKey + req.Model.Provider}
+		return nil, wire.NoKey(req.Model)
 	}
 	c.oauth = strings.Contains(req.APIKey, oauthKey) && req.Model.Provider != "github-copilot"
 	if !req.NoCache {
@@ -185,7 +185,7 @@ func (c *call) think() {
 		}
 		return
 	}
-	budget := budgetOf(level)
+	budget := level.Budget()
 	most := c.maxTokens + budget
 	if m.MaxTokens > 0 {
 		most = min(most, m.MaxTokens)
@@ -197,19 +197,6 @@ func (c *call) think() {
 		return
 	}
 	c.thinking = &thinking{Type: "enabled", Budget: budget, Display: thinkingDisplay}
-}
-
-// budgetOf returns the thinking tokens of a level.
-func budgetOf(l llm.ThinkingLevel) int64 {
-	switch l {
-	case llm.ThinkingMinimal:
-		return 1024
-	case llm.ThinkingLow:
-		return 2048
-	case llm.ThinkingMedium:
-		return 8192
-	}
-	return 16384
 }
 
 // effort returns the effort of a level for models that decide themselves how much to

@@ -67,7 +67,7 @@ func (p *provider) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.E
 			return
 		}
 		defer resp.Close()
-		s := &stream{resp: resp, yield: yield, level: c.level}
+		s := &stream{resp: resp, Emitter: wire.Emitter{Yield: yield}, level: c.level}
 		s.run()
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/isotope-agent/isotope/internal/jsonx"
 	"github.com/isotope-agent/isotope/internal/llm"
+	"github.com/isotope-agent/isotope/internal/llm/wire"
 )
 
 // Texts that stand in a request where the provider accepts nothing else.
@@ -146,7 +147,7 @@ func (c *converter) answer(am *llm.AssistantMessage) []block {
 				out = append(out, t)
 			}
 		case *llm.ToolCall:
-			out = append(out, block{Use: &toolUse{c.ids.Add(b.ID, plainID(b.ID)), b.Name, document(b.Arguments)}})
+			out = append(out, block{Use: &toolUse{c.ids.Add(b.ID, wire.PlainID(b.ID)), b.Name, document(b.Arguments)}})
 		}
 	}
 	return out
@@ -248,15 +249,4 @@ func named(raw jsonx.Raw) (jsonx.Raw, error) {
 		return jsonx.Marshal(elements)
 	}
 	return raw, nil
-}
-
-// plainID returns an id with no other characters than the API accepts.
-func plainID(id string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '_', r == '-':
-			return r
-		}
-		return '_'
-	}, id)
 }

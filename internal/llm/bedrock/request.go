@@ -174,7 +174,7 @@ func (c *call) thinkAdaptively(level llm.ThinkingLevel) *fields {
 }
 
 func (c *call) thinkWithin(level llm.ThinkingLevel, maxTokens *int64) *fields {
-	budget := budgetOf(level)
+	budget := level.Budget()
 	most := *maxTokens + budget
 	if limit := c.req.Model.MaxTokens; limit > 0 {
 		most = min(most, limit)
@@ -202,19 +202,6 @@ func (c *call) onGovCloud() bool {
 	id := strings.ToLower(c.req.Model.ID)
 	return strings.HasPrefix(strings.ToLower(c.configuredRegion()), "us-gov-") || strings.HasPrefix(id, "us-gov.") ||
 		strings.HasPrefix(id, "arn:aws-us-gov:")
-}
-
-// budgetOf returns the thinking tokens of a level.
-func budgetOf(l llm.ThinkingLevel) int64 {
-	switch l {
-	case llm.ThinkingMinimal:
-		return 1024
-	case llm.ThinkingLow:
-		return 2048
-	case llm.ThinkingMedium:
-		return 8192
-	}
-	return 16384
 }
 
 // claudeEffort returns the effort of a level for a Claude that decides itself.

@@ -11,14 +11,12 @@ import (
 // stream turns the events of one answer into those of llm. Only calls have a start
 // event; texts and reasoning begin with their first delta.
 type stream struct {
-	resp    *wire.Response
-	level   string
-	yield   func(llm.Event, error) bool
-	stopped bool // the consumer is gone, or the sequence has ended
-	ev      event
+	resp  *wire.Response
+	level string
+	wire.Emitter
+	ev event
 
 	open   []*openBlock
-	blocks int
 	calls  int
 	reason string
 }
@@ -33,31 +31,18 @@ type openBlock struct {
 	redacted  []byte // nil: not redacted
 }
 
-func (s *stream) emit(e llm.Event) {
-	if !s.stopped && !s.yield(e, nil) {
-		s.stopped = true
-	}
-}
-
-func (s *stream) fail(err error) {
-	if !s.stopped {
-		s.stopped = true
-		s.yield(llm.Event{}, err)
-	}
-}
-
 // run reads the stream up to its last event, metadata, which follows the stop reason.
 func (s *stream) run() {
-	s.emit(llm.Event{Kind: llm.EventMeta, ProviderLevel: s.level})
+	s.Emit(llm.Event{Kind: llm.EventMeta, ProviderLevel: s.level})
 	for f, err := range frames(s.resp) {
-		if s.stopped {
+		if s.Stopped {
 			return
 		}
 		if err != nil {
-			s.fail(err)
+			s.Fail(err)
 			return
 		}
-		if s.frame(f); s.stopped {
+		if s.frame(f); s.Stopped {
 			return
 		}
 	}
@@ -71,14 +56,14 @@ func (s *stream) frame(f frame) {
 	err := jsonx.Unmarshal(f.payload, e)
 	switch {
 	case f.kind == "error":
-		s.fail(s.resp.StreamError(f.message, f.name, f.message))
+		s.Fail(s.resp.StreamError(f.message, f.name, f.message))
 	case f.kind == "exception":
 		message := worded(f.name, text(e.Message))
-		s.fail(s.resp.StreamError(message, f.name, message))
+		s.Fail(s.resp.StreamError(message, f.name, message))
 	case err == nil:
 		s.event(f.name, e)
 	case len(f.payload) > 0 && !jsonx.Valid(f.payload):
-		s.fail(wire.Malformed(textMalformed, err))
+		s.Fail(wire.Malformed(textMalformed, err))
 	}
 }
 
@@ -96,7 +81,7 @@ func (s *stream) event(name string, e *event) {
 		s.reason = text(e.StopReason)
 	case "metadata":
 		if u := usageOf(e.Usage); u != nil {
-			s.emit(llm.Event{Kind: llm.EventMeta, Usage: u})
+			s.Emit(llm.Event{Kind: llm.EventMeta, Usage: u})
 		}
 		if s.reason != "" {
 			s.complete()
@@ -117,12 +102,11 @@ func (s *stream) start(e *event) {
 	}
 	s.calls++
 	o := s.begin(e.index(), llm.EventToolCallStart)
-	s.emit(llm.Event{Kind: llm.EventToolCallStart, Index: o.content, ID: text(use.ID), Name: text(use.Name)})
+	s.Emit(llm.Event{Kind: llm.EventToolCallStart, Index: o.content, ID: text(use.ID), Name: text(use.Name)})
 }
 
 func (s *stream) begin(at int, kind llm.EventKind) *openBlock {
-	o := &openBlock{wire: at, content: s.blocks, kind: kind}
-	s.blocks++
+	o := &openBlock{wire: at, content: s.NewBlock(), kind: kind}
 	s.open = append(s.open, o)
 	return o
 }
@@ -144,7 +128,7 @@ func (s *stream) block(at int, kind llm.EventKind) *openBlock {
 	switch {
 	case o == nil && kind != llm.EventToolCallStart:
 		o = s.begin(at, kind)
-		s.emit(llm.Event{Kind: kind, Index: o.content})
+		s.Emit(llm.Event{Kind: kind, Index: o.content})
 	case o != nil && o.kind != kind:
 		return nil
 	}
@@ -183,7 +167,7 @@ func (s *stream) grow(o *openBlock, kind llm.EventKind, raw jsonx.Raw) {
 		return
 	}
 	if d := o.pieces.Next(raw); d != "" {
-		s.emit(llm.Event{Kind: kind, Index: o.content, Delta: d})
+		s.Emit(llm.Event{Kind: kind, Index: o.content, Delta: d})
 	}
 }
 
@@ -208,14 +192,14 @@ func (s *stream) end(o *openBlock) {
 			e.Redacted, e.Signature = true, base64.StdEncoding.EncodeToString(o.redacted)
 		}
 	}
-	s.emit(e)
+	s.Emit(e)
 }
 
 // complete ends an answer behind its last event.
 func (s *stream) complete() {
 	s.resp.Finish()
 	if s.reason == "" {
-		s.fail(wire.Cut(textNoReason))
+		s.Fail(wire.Cut(textNoReason))
 		return
 	}
 	for len(s.open) > 0 {
@@ -223,12 +207,12 @@ func (s *stream) complete() {
 	}
 	reason, err := s.stop()
 	if err != nil {
-		s.emit(llm.Event{Kind: llm.EventMeta, RawStopReason: s.reason})
-		s.fail(err)
+		s.Emit(llm.Event{Kind: llm.EventMeta, RawStopReason: s.reason})
+		s.Fail(err)
 		return
 	}
-	s.emit(llm.Event{Kind: llm.EventDone, StopReason: reason, RawStopReason: s.reason})
-	s.stopped = true
+	s.Emit(llm.Event{Kind: llm.EventDone, StopReason: reason, RawStopReason: s.reason})
+	s.Stopped = true
 }
 
 // stop returns why the answer stopped.

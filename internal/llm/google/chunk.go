@@ -89,27 +89,14 @@ type list[T any] []T
 // UnmarshalJSONFrom reads an array.
 func (l *list[T]) UnmarshalJSONFrom(dec *jsonx.Decoder) error {
 	*l = (*l)[:0]
-	if dec.PeekKind() != '[' {
-		return dec.SkipValue()
-	}
-	if _, err := dec.ReadToken(); err != nil {
-		return err
-	}
-	for dec.PeekKind() != ']' {
-		if dec.PeekKind() != '{' {
-			if err := dec.SkipValue(); err != nil {
-				return err
-			}
-			continue
-		}
+	return jsonx.EachObject(dec, func() error {
 		var v T
 		if err := jsonx.UnmarshalDecode(dec, &v); err != nil {
 			return err
 		}
 		*l = append(*l, v)
-	}
-	_, err := dec.ReadToken()
-	return err
+		return nil
+	})
 }
 
 // lax is a string; other values are "".

@@ -6,6 +6,7 @@ import (
 
 	"github.com/isotope-agent/isotope/internal/jsonx"
 	"github.com/isotope-agent/isotope/internal/llm"
+	"github.com/isotope-agent/isotope/internal/llm/wire"
 )
 
 // Texts that a model reads in place of what the protocol has no form for.
@@ -122,7 +123,7 @@ func (c *converter) call(t *llm.ToolCall) part {
 		f.Args = jsonx.Raw("{}")
 	}
 	if c.numbers {
-		f.ID = c.ids.Add(t.ID, plainID(t.ID))
+		f.ID = c.ids.Add(t.ID, wire.PlainID(t.ID))
 	}
 	return part{Call: f, Signature: signature(t.ThoughtSignature)}
 }
@@ -159,17 +160,6 @@ func (c *converter) result(r *llm.ToolResultMessage) {
 	} else {
 		c.images = append(c.images, images...)
 	}
-}
-
-// plainID returns an id with no other characters than the API accepts.
-func plainID(id string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '_', r == '-':
-			return r
-		}
-		return '_'
-	}, id)
 }
 
 // signature returns a signature that is base64, as the API's are, else "".

@@ -25,7 +25,6 @@ const (
 	textStopped        = "Provider stopped with: "       // and the finish reason
 	textBlocked        = "Provider blocked the prompt: " // and the block reason
 	textStatus         = "got status: "                  // and the status, of an error in mid-stream
-	textNoKey          = "No API key for provider: "     // and the provider
 	textBadRequest     = "building the Google request: " // and what is wrong
 	textMalformed      = wire.TextMalformed
 )
@@ -40,7 +39,7 @@ func (p *provider) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.E
 	return func(yield func(llm.Event, error) bool) {
 		h := wire.Headers(map[string]string{"x-goog-api-key": req.APIKey}, req.Model.Headers, req.Headers)
 		if !authorized(h) {
-			yield(llm.Event{}, &llm.Error{Kind: llm.ErrAuth, Message: textNoKey + req.Model.Provider})
+			yield(llm.Event{}, wire.NoKey(req.Model))
 			return
 		}
 		exchange(ctx, p.client, req, wire.Request{
@@ -85,7 +84,7 @@ func exchange(ctx context.Context, c *wire.Client, req *llm.Request, r wire.Requ
 		return err
 	}
 	defer resp.Close()
-	s := &stream{resp: resp, model: req.Model, noReason: noReason, yield: yield}
+	s := &stream{resp: resp, model: req.Model, noReason: noReason, Emitter: wire.Emitter{Yield: yield}}
 	s.run()
 	return nil
 }

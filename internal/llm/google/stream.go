@@ -15,18 +15,17 @@ type stream struct {
 	resp     *wire.Response
 	model    *llm.Model
 	noReason string
-	yield    func(llm.Event, error) bool
-	stopped  bool // the consumer is gone, or the sequence has ended
-	chunk    chunk
+	wire.Emitter
+	chunk chunk
 
-	blocks, calls int
-	open          *block
-	call          *openCall
-	id            string // of the response
-	finish        string
-	blocked       string
-	unfinished    bool // a chunk had content and no finish reason
-	last          bool // nothing comes behind this chunk
+	calls      int
+	open       *block
+	call       *openCall
+	id         string // of the response
+	finish     string
+	blocked    string
+	unfinished bool // a chunk had content and no finish reason
+	last       bool // nothing comes behind this chunk
 }
 
 // block is the text or the thinking that still grows.
@@ -44,36 +43,18 @@ type openCall struct {
 	any       bool // a piece has come
 }
 
-func (s *stream) emit(e llm.Event) {
-	if !s.stopped && !s.yield(e, nil) {
-		s.stopped = true
-	}
-}
-
-func (s *stream) fail(err error) {
-	if !s.stopped {
-		s.stopped = true
-		s.yield(llm.Event{}, err)
-	}
-}
-
-func (s *stream) newBlock() int {
-	s.blocks++
-	return s.blocks - 1
-}
-
 // run reads the answer up to its last chunk.
 func (s *stream) run() {
-	s.emit(llm.Event{Kind: llm.EventMeta})
+	s.Emit(llm.Event{Kind: llm.EventMeta})
 	for f, err := range frames(s.resp) {
-		if s.stopped {
+		if s.Stopped {
 			return
 		}
 		if err != nil {
-			s.fail(llm.AsError(err))
+			s.Fail(llm.AsError(err))
 			return
 		}
-		if s.frame(f); s.stopped {
+		if s.frame(f); s.Stopped {
 			return
 		}
 		if s.last {
@@ -91,13 +72,13 @@ func (s *stream) frame(f frame) {
 		switch {
 		case jsonx.Valid(f.data), f.cut: // nothing of ours; or its end is missing, as will be the finish reason
 		default:
-			s.fail(wire.Malformed(textMalformed, err))
+			s.Fail(wire.Malformed(textMalformed, err))
 		}
 		return
 	}
 	s.meta(c)
 	if k := c.Error.Kind(); len(c.Error) > 0 && k != 'n' {
-		s.fail(reported(s.resp, bytes.Clone(c.Error)))
+		s.Fail(reported(s.resp, bytes.Clone(c.Error)))
 		return
 	}
 	if c.Feedback.set {
@@ -126,7 +107,7 @@ func (s *stream) meta(c *chunk) {
 		e.Usage = c.Usage.v.tokens()
 	}
 	if e.ResponseID != "" || e.Usage != nil {
-		s.emit(e)
+		s.Emit(e)
 	}
 }
 
@@ -155,12 +136,12 @@ func (s *stream) say(p *wirePart) {
 			return
 		}
 		s.endBlock()
-		s.open = &block{content: s.newBlock(), thinking: thinking}
+		s.open = &block{content: s.NewBlock(), thinking: thinking}
 		e := llm.Event{Kind: llm.EventTextStart, Index: s.open.content}
 		if thinking {
 			e.Kind = llm.EventThinkingStart
 		}
-		s.emit(e)
+		s.Emit(e)
 	}
 	if p.Signature != "" {
 		s.open.signature = string(p.Signature)
@@ -170,7 +151,7 @@ func (s *stream) say(p *wirePart) {
 		if thinking {
 			e.Kind = llm.EventThinkingDelta
 		}
-		s.emit(e)
+		s.Emit(e)
 	}
 }
 
@@ -185,7 +166,7 @@ func (s *stream) endBlock() {
 	if b.thinking {
 		e.Kind = llm.EventThinkingEnd
 	}
-	s.emit(e)
+	s.Emit(e)
 }
 
 // function handles a call, or a further piece of the one that is open: pieces have no
@@ -197,14 +178,14 @@ func (s *stream) function(c *wireCall, signature string) {
 	}
 	s.endCall()
 	s.endBlock()
-	at := s.newBlock()
+	at := s.NewBlock()
 	s.calls++
-	s.emit(llm.Event{Kind: llm.EventToolCallStart, Index: at, ID: string(c.ID), Name: string(c.Name)})
+	s.Emit(llm.Event{Kind: llm.EventToolCallStart, Index: at, ID: string(c.ID), Name: string(c.Name)})
 	if !bool(c.Continues) && len(c.Partial) == 0 {
 		if args, err := jsonx.Compact(c.Args); err == nil && len(args) > 0 && args.Kind() != 'n' {
-			s.emit(llm.Event{Kind: llm.EventToolCallDelta, Index: at, Delta: string(args)})
+			s.Emit(llm.Event{Kind: llm.EventToolCallDelta, Index: at, Delta: string(args)})
 		}
-		s.emit(llm.Event{Kind: llm.EventToolCallEnd, Index: at, Signature: signature})
+		s.Emit(llm.Event{Kind: llm.EventToolCallEnd, Index: at, Signature: signature})
 		return
 	}
 	s.call = &openCall{content: at}
@@ -232,9 +213,9 @@ func (s *stream) endCall() {
 	}
 	s.call = nil
 	if c.any && c.args.named != nil {
-		s.emit(llm.Event{Kind: llm.EventToolCallDelta, Index: c.content, Delta: string(c.args.append(nil))})
+		s.Emit(llm.Event{Kind: llm.EventToolCallDelta, Index: c.content, Delta: string(c.args.append(nil))})
 	}
-	s.emit(llm.Event{Kind: llm.EventToolCallEnd, Index: c.content, Signature: c.signature})
+	s.Emit(llm.Event{Kind: llm.EventToolCallEnd, Index: c.content, Signature: c.signature})
 }
 
 // complete ends an answer behind its last chunk.
@@ -245,15 +226,15 @@ func (s *stream) complete() {
 		if s.finish != "" {
 			s.endCall()
 			s.endBlock()
-			s.emit(llm.Event{Kind: llm.EventMeta, RawStopReason: s.finish})
+			s.Emit(llm.Event{Kind: llm.EventMeta, RawStopReason: s.finish})
 		}
-		s.fail(err)
+		s.Fail(err)
 		return
 	}
 	s.endCall()
 	s.endBlock()
-	s.emit(llm.Event{Kind: llm.EventDone, StopReason: reason, RawStopReason: s.finish})
-	s.stopped = true
+	s.Emit(llm.Event{Kind: llm.EventDone, StopReason: reason, RawStopReason: s.finish})
+	s.Stopped = true
 }
 
 // stop returns why the answer stopped. Answers with calls say STOP as others do.

@@ -51,19 +51,7 @@ type delta struct {
 
 // UnmarshalJSONFrom reads the array of choices.
 func (c *choices) UnmarshalJSONFrom(dec *jsonx.Decoder) error {
-	if dec.PeekKind() != '[' {
-		return dec.SkipValue()
-	}
-	if _, err := dec.ReadToken(); err != nil {
-		return err
-	}
-	for dec.PeekKind() != ']' {
-		if dec.PeekKind() != '{' {
-			if err := dec.SkipValue(); err != nil {
-				return err
-			}
-			continue
-		}
+	return jsonx.EachObject(dec, func() error {
 		into := &c.choice
 		if c.found {
 			into = &c.other
@@ -76,9 +64,8 @@ func (c *choices) UnmarshalJSONFrom(dec *jsonx.Decoder) error {
 			n, ok := tokens(into.Index)
 			c.found = n == 0 && (ok || !present(into.Index))
 		}
-	}
-	_, err := dec.ReadToken()
-	return err
+		return nil
+	})
 }
 
 // UnmarshalJSONFrom reads a delta.

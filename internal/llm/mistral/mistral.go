@@ -22,10 +22,9 @@ import (
 // Texts that clients see; those of the reference are kept where clients match them.
 const (
 	textNoFinish  = "Mistral stream ended without a finish reason"
-	textStopped   = "Provider stopped with: "   // and the finish reason
-	textServer    = " (server error)"           // behind the finish reason "error"
-	textNoKey     = "No API key for provider: " // and the provider
-	textStatus    = "Mistral API error ("       // and the status and the body
+	textStopped   = "Provider stopped with: " // and the finish reason
+	textServer    = " (server error)"         // behind the finish reason "error"
+	textStatus    = "Mistral API error ("     // and the status and the body
 	textMalformed = wire.TextMalformed
 )
 
@@ -39,7 +38,7 @@ func (p *provider) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.E
 	return func(yield func(llm.Event, error) bool) {
 		h := headers(req)
 		if h.Get("Authorization") == "" {
-			yield(llm.Event{}, &llm.Error{Kind: llm.ErrAuth, Message: textNoKey + req.Model.Provider})
+			yield(llm.Event{}, wire.NoKey(req.Model))
 			return
 		}
 		resp, err := p.client.Post(ctx, wire.Request{URL: endpoint(req), Header: h, Body: body(req), Explain: explain})
@@ -48,7 +47,7 @@ func (p *provider) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.E
 			return
 		}
 		defer resp.Close()
-		s := &stream{resp: resp, model: req.Model, yield: yield}
+		s := &stream{resp: resp, model: req.Model, Emitter: wire.Emitter{Yield: yield}}
 		s.run()
 	}
 }

@@ -12,13 +12,11 @@ import (
 // stream turns the chunks of one answer into events. Pieces of one kind that follow
 // each other are one block; calls end with the answer.
 type stream struct {
-	resp    *wire.Response
-	model   *llm.Model
-	yield   func(llm.Event, error) bool
-	stopped bool // the consumer is gone, or the sequence has ended
-	chunk   chunk
+	resp  *wire.Response
+	model *llm.Model
+	wire.Emitter
+	chunk chunk
 
-	blocks  int
 	open    *block // text or thinking that still grows
 	calls   calls
 	started bool // id and model are known
@@ -33,29 +31,11 @@ type block struct {
 	pieces   jsonx.Pieces
 }
 
-func (s *stream) emit(e llm.Event) {
-	if !s.stopped && !s.yield(e, nil) {
-		s.stopped = true
-	}
-}
-
-func (s *stream) fail(err error) {
-	if !s.stopped {
-		s.stopped = true
-		s.yield(llm.Event{}, err)
-	}
-}
-
-func (s *stream) newBlock() int {
-	s.blocks++
-	return s.blocks - 1
-}
-
 // run reads the stream to its end.
 func (s *stream) run() {
-	s.emit(llm.Event{Kind: llm.EventMeta})
+	s.Emit(llm.Event{Kind: llm.EventMeta})
 	for ev, err := range sse.Events(s.resp) {
-		if s.stopped {
+		if s.Stopped {
 			return
 		}
 		if err != nil {
@@ -67,7 +47,7 @@ func (s *stream) run() {
 			s.done = true
 			break
 		}
-		if s.event(ev, data); s.stopped {
+		if s.event(ev, data); s.Stopped {
 			return
 		}
 	}
@@ -81,7 +61,7 @@ func (s *stream) broken(e *llm.Error) {
 		s.complete()
 		return
 	}
-	s.fail(e)
+	s.Fail(e)
 }
 
 // event handles one event.
@@ -92,9 +72,9 @@ func (s *stream) event(ev sse.Event, data []byte) {
 		switch {
 		case len(data) == 0, ev.Cut: // its end is missing, and so will be the finish reason
 		case !jsonx.Valid(data):
-			s.fail(wire.Malformed(textMalformed, err))
+			s.Fail(wire.Malformed(textMalformed, err))
 		case ev.Name == "error":
-			s.fail(s.resp.StreamError(string(data), "", string(data)))
+			s.Fail(s.resp.StreamError(string(data), "", string(data)))
 		}
 		return
 	}
@@ -104,7 +84,7 @@ func (s *stream) event(ev sse.Event, data []byte) {
 		if said == "" {
 			said = string(data)
 		}
-		s.fail(s.resp.StreamError(said, e.code(), string(data)))
+		s.Fail(s.resp.StreamError(said, e.code(), string(data)))
 		return
 	}
 	s.meta(c)
@@ -124,7 +104,7 @@ func (s *stream) meta(c *chunk) {
 		s.started = e.ResponseID != ""
 	}
 	if e.ResponseID != "" || e.Usage != nil {
-		s.emit(e)
+		s.Emit(e)
 	}
 }
 
@@ -170,11 +150,11 @@ func (s *stream) grow(raw jsonx.Raw, thinking bool) {
 	}
 	if s.open == nil || s.open.thinking != thinking {
 		s.endBlock()
-		s.open = &block{content: s.newBlock(), thinking: thinking}
-		s.emit(llm.Event{Kind: start, Index: s.open.content})
+		s.open = &block{content: s.NewBlock(), thinking: thinking}
+		s.Emit(llm.Event{Kind: start, Index: s.open.content})
 	}
 	if d := s.open.pieces.Next(raw); d != "" {
-		s.emit(llm.Event{Kind: more, Index: s.open.content, Delta: d})
+		s.Emit(llm.Event{Kind: more, Index: s.open.content, Delta: d})
 	}
 }
 
@@ -186,7 +166,7 @@ func (s *stream) endBlock() {
 		if b.thinking {
 			e.Kind = llm.EventThinkingEnd
 		}
-		s.emit(e)
+		s.Emit(e)
 	}
 }
 
@@ -205,14 +185,14 @@ func (s *stream) toolCall(t *toolDelta) {
 	c := s.calls.find(p)
 	if c == nil {
 		s.endBlock()
-		c = s.calls.begin(p, s.newBlock())
-		s.emit(llm.Event{Kind: llm.EventToolCallStart, Index: c.content, ID: c.id, Name: c.name})
+		c = s.calls.begin(p, s.NewBlock())
+		s.Emit(llm.Event{Kind: llm.EventToolCallStart, Index: c.content, ID: c.id, Name: c.name})
 	}
 	if c.name == "" {
 		c.name = p.name
 	}
 	if d := c.delta(f.Arguments); d != "" {
-		s.emit(llm.Event{Kind: llm.EventToolCallDelta, Index: c.content, Delta: d})
+		s.Emit(llm.Event{Kind: llm.EventToolCallDelta, Index: c.content, Delta: d})
 	}
 }
 
@@ -222,20 +202,20 @@ func (s *stream) complete() {
 	s.resp.Finish()
 	reason, err := s.stop()
 	if err != nil && s.finish == "" {
-		s.fail(err)
+		s.Fail(err)
 		return
 	}
 	s.endBlock()
 	for _, c := range s.calls.all {
-		s.emit(llm.Event{Kind: llm.EventToolCallEnd, Index: c.content, Name: c.name})
+		s.Emit(llm.Event{Kind: llm.EventToolCallEnd, Index: c.content, Name: c.name})
 	}
 	if err != nil {
-		s.emit(llm.Event{Kind: llm.EventMeta, RawStopReason: s.finish})
-		s.fail(err)
+		s.Emit(llm.Event{Kind: llm.EventMeta, RawStopReason: s.finish})
+		s.Fail(err)
 		return
 	}
-	s.emit(llm.Event{Kind: llm.EventDone, StopReason: reason, RawStopReason: s.finish})
-	s.stopped = true
+	s.Emit(llm.Event{Kind: llm.EventDone, StopReason: reason, RawStopReason: s.finish})
+	s.Stopped = true
 }
 
 // stop returns why the answer stopped.
@@ -246,7 +226,7 @@ func (s *stream) stop() (llm.StopReason, error) {
 	}
 	switch s.finish {
 	case "":
-		if s.done && s.blocks > 0 && s.calls.whole() {
+		if s.done && s.Blocks > 0 && s.calls.whole() {
 			return natural, nil
 		}
 		return "", wire.Cut(textNoFinish)

@@ -121,17 +121,17 @@ func (s *stream) toolCall(d *toolDelta) {
 	p.hasArgs = present(args) && string(args) != `""`
 	c := s.calls.find(p)
 	if c == nil {
-		c = &call{content: s.newBlock(), index: -1, custom: custom}
+		c = &call{content: s.NewBlock(), index: -1, custom: custom}
 		s.calls.all = append(s.calls.all, c)
 		s.calls.add(c, p)
-		s.emit(llm.Event{Kind: llm.EventToolCallStart, Index: c.content, ID: c.id, Name: c.name})
+		s.Emit(llm.Event{Kind: llm.EventToolCallStart, Index: c.content, ID: c.id, Name: c.name})
 	} else {
 		s.calls.add(c, p)
 	}
 	if present(d.ExtraContent) {
 		c.extra = bytes.Clone(d.ExtraContent)
 	}
-	s.emit(llm.Event{Kind: llm.EventToolCallDelta, Index: c.content, Delta: c.delta(args)})
+	s.Emit(llm.Event{Kind: llm.EventToolCallDelta, Index: c.content, Delta: c.delta(args)})
 }
 
 // delta adds a piece of arguments and returns it as a piece of their JSON text.
@@ -169,7 +169,7 @@ const (
 // endCall ends a call's block.
 func (s *stream) endCall(c *call) {
 	if c.custom && bytes.HasPrefix(c.args, []byte(customOpen)) {
-		s.emit(llm.Event{Kind: llm.EventToolCallDelta, Index: c.content, Delta: customClose})
+		s.Emit(llm.Event{Kind: llm.EventToolCallDelta, Index: c.content, Delta: customClose})
 	}
-	s.emit(llm.Event{Kind: llm.EventToolCallEnd, Index: c.content, ID: c.id, Name: c.name, Signature: string(c.extra)})
+	s.Emit(llm.Event{Kind: llm.EventToolCallEnd, Index: c.content, ID: c.id, Name: c.name, Signature: string(c.extra)})
 }

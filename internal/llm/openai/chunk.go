@@ -63,19 +63,7 @@ func (c *choice) reset() {
 
 // UnmarshalJSONFrom reads the array of choices.
 func (c *choices) UnmarshalJSONFrom(dec *jsonx.Decoder) error {
-	if dec.PeekKind() != '[' {
-		return dec.SkipValue()
-	}
-	if _, err := dec.ReadToken(); err != nil {
-		return err
-	}
-	for dec.PeekKind() != ']' {
-		if dec.PeekKind() != '{' {
-			if err := dec.SkipValue(); err != nil {
-				return err
-			}
-			continue
-		}
+	return jsonx.EachObject(dec, func() error {
 		into := &c.choice
 		if c.found {
 			into = &c.other
@@ -88,9 +76,8 @@ func (c *choices) UnmarshalJSONFrom(dec *jsonx.Decoder) error {
 			i := string(into.Index)
 			c.found = i == "" || i == "0" || i == "null"
 		}
-	}
-	_, err := dec.ReadToken()
-	return err
+		return nil
+	})
 }
 
 // toolDelta is a piece of a tool call.

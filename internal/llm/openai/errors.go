@@ -12,8 +12,7 @@ import (
 // Texts that clients see (pi-facts.md section 2, Retry).
 const (
 	textNoFinish  = "Stream ended without finish_reason"
-	textFinish    = "Provider finish_reason: "  // followed by the reason
-	textNoKey     = "No API key for provider: " // followed by the provider
+	textFinish    = "Provider finish_reason: " // followed by the reason
 	textMalformed = wire.TextMalformed
 )
 

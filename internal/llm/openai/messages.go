@@ -7,6 +7,7 @@ import (
 
 	"github.com/isotope-agent/isotope/internal/jsonx"
 	"github.com/isotope-agent/isotope/internal/llm"
+	"github.com/isotope-agent/isotope/internal/llm/wire"
 )
 
 // Texts that a model reads in place of what the protocol has no form for.
@@ -269,7 +270,7 @@ func (c *converter) foreignID(id string) string {
 		}
 		return id
 	}
-	callID, itemID = plainID(callID), plainID(itemID)
+	callID, itemID = wire.PlainID(callID), wire.PlainID(itemID)
 	joined := callID
 	if itemID != "" {
 		joined += "_" + itemID
@@ -281,15 +282,4 @@ func (c *converter) foreignID(id string) string {
 	h.Write([]byte(id)) //nolint:errcheck // never fails
 	hash := strconv.FormatUint(uint64(h.Sum32()), 36)
 	return callID[:min(len(callID), maxCallID-len(hash)-1)] + "_" + hash
-}
-
-// plainID replaces what ids may not hold.
-func plainID(id string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '_', r == '-':
-			return r
-		}
-		return '_'
-	}, id)
 }

@@ -54,7 +54,7 @@ func body(req *llm.Request, c *compat) (*jsonx.Object, error) {
 	o.Set("messages", msgs)
 	o.Set("stream", true)
 	if c.promptCacheKey && !req.NoCache && req.SessionID != "" {
-		o.Set("prompt_cache_key", firstRunes(req.SessionID, maxCacheKey))
+		o.Set("prompt_cache_key", wire.FirstRunes(req.SessionID, maxCacheKey))
 	}
 	if c.streamUsage {
 		o.Set("stream_options", streamOptions{IncludeUsage: true})
@@ -174,26 +174,7 @@ func headers(req *llm.Request, c *compat) (http.Header, *llm.Error) {
 			affinity["x-session-affinity"] = req.SessionID
 		}
 	}
-	key := map[string]string{}
-	if req.APIKey != "" {
-		key["Authorization"] = "Bearer " + req.APIKey
-	}
-	h := wire.Headers(key, req.Model.Headers, affinity, req.Headers)
-	if req.APIKey == "" && h.Get("Authorization") == "" && h.Get("Cf-Aig-Authorization") == "" {
-		return nil, &llm.Error{Kind: llm.ErrAuth, Message: textNoKey + req.Model.Provider}
-	}
-	return h, nil
+	return wire.BearerHeaders(req, affinity)
 }
 
 func endpoint(m *llm.Model) string { return strings.TrimRight(m.BaseURL, "/") + path }
-
-// firstRunes returns the first n characters of s.
-func firstRunes(s string, n int) string {
-	for i := range s {
-		if n == 0 {
-			return s[:i]
-		}
-		n--
-	}
-	return s
-}

@@ -15,13 +15,11 @@ type stream struct {
 	resp        *wire.Response
 	model       *llm.Model
 	wantsFinish bool // the server is one that sends finish_reason
-	yield       func(llm.Event, error) bool
-	stopped     bool // the consumer is gone
-	chunk       chunk
-	toolDeltas  []toolDelta
+	wire.Emitter
+	chunk      chunk
+	toolDeltas []toolDelta
 
 	started        bool // id and model are known
-	blocks         int
 	text, thinking block
 	details        details
 	calls          calls
@@ -39,32 +37,14 @@ type block struct {
 }
 
 func newStream(resp *wire.Response, m *llm.Model, wantsFinish bool, yield func(llm.Event, error) bool) *stream {
-	return &stream{resp: resp, model: m, wantsFinish: wantsFinish, yield: yield}
-}
-
-func (s *stream) emit(e llm.Event) {
-	if !s.stopped && !s.yield(e, nil) {
-		s.stopped = true
-	}
-}
-
-func (s *stream) fail(err error) {
-	if !s.stopped {
-		s.stopped = true
-		s.yield(llm.Event{}, err)
-	}
-}
-
-func (s *stream) newBlock() int {
-	s.blocks++
-	return s.blocks - 1
+	return &stream{resp: resp, model: m, wantsFinish: wantsFinish, Emitter: wire.Emitter{Yield: yield}}
 }
 
 // run reads the stream to its end.
 func (s *stream) run() {
-	s.emit(llm.Event{Kind: llm.EventMeta})
+	s.Emit(llm.Event{Kind: llm.EventMeta})
 	for ev, err := range sse.Events(s.resp) {
-		if s.stopped {
+		if s.Stopped {
 			return
 		}
 		if err != nil {
@@ -94,7 +74,7 @@ func (s *stream) broken(err error) {
 		s.complete()
 		return
 	}
-	s.fail(e)
+	s.Fail(e)
 }
 
 // event handles one event and reports whether the stream goes on.
@@ -111,7 +91,7 @@ func (s *stream) event(ev sse.Event, data []byte) bool {
 		case ev.Cut:
 			return true // its end is missing, and so will be the finish reason
 		}
-		s.fail(wire.Malformed(textMalformed, err))
+		s.Fail(wire.Malformed(textMalformed, err))
 		return false
 	}
 	s.meta(c)
@@ -124,15 +104,15 @@ func (s *stream) event(ev sse.Event, data []byte) bool {
 	if c.Choices.found {
 		return s.choice(&c.Choices.choice)
 	}
-	return !s.stopped
+	return !s.Stopped
 }
 
 // failed ends the stream with an error that the server sent as value.
 func (s *stream) failed(value []byte) bool {
 	if s.finish != "" {
-		s.emit(llm.Event{Kind: llm.EventMeta, RawStopReason: s.finish})
+		s.Emit(llm.Event{Kind: llm.EventMeta, RawStopReason: s.finish})
 	}
-	s.fail(streamError(s.resp, bytes.Clone(value)))
+	s.Fail(streamError(s.resp, bytes.Clone(value)))
 	return false
 }
 
@@ -157,7 +137,7 @@ func (s *stream) meta(c *chunk) {
 	}
 	if e.ResponseID != "" || e.ResponseModel != "" || e.Usage != nil {
 		e.Kind = llm.EventMeta
-		s.emit(e)
+		s.Emit(e)
 	}
 }
 
@@ -191,7 +171,7 @@ func (s *stream) choice(c *choice) bool {
 	if present(d.FunctionCall) {
 		s.functionCall(d.FunctionCall)
 	}
-	return !s.stopped
+	return !s.Stopped
 }
 
 // reason handles reasoning: in the first field that has any, since some servers
@@ -215,14 +195,14 @@ func (s *stream) reason(d *delta) {
 func (s *stream) think(raw jsonx.Raw, signature string) {
 	s.openThinking(signature)
 	if d := s.thinking.pieces.Next(raw); d != "" {
-		s.emit(llm.Event{Kind: llm.EventThinkingDelta, Index: s.thinking.content, Delta: d})
+		s.Emit(llm.Event{Kind: llm.EventThinkingDelta, Index: s.thinking.content, Delta: d})
 	}
 }
 
 func (s *stream) openThinking(signature string) {
 	if !s.thinking.open {
-		s.thinking = block{open: true, content: s.newBlock(), signature: signature}
-		s.emit(llm.Event{Kind: llm.EventThinkingStart, Index: s.thinking.content, Signature: signature})
+		s.thinking = block{open: true, content: s.NewBlock(), signature: signature}
+		s.Emit(llm.Event{Kind: llm.EventThinkingStart, Index: s.thinking.content, Signature: signature})
 	}
 }
 
@@ -231,11 +211,11 @@ func (s *stream) say(raw jsonx.Raw) {
 		return
 	}
 	if !s.text.open {
-		s.text = block{open: true, content: s.newBlock()}
-		s.emit(llm.Event{Kind: llm.EventTextStart, Index: s.text.content})
+		s.text = block{open: true, content: s.NewBlock()}
+		s.Emit(llm.Event{Kind: llm.EventTextStart, Index: s.text.content})
 	}
 	if d := s.text.pieces.Next(raw); d != "" {
-		s.emit(llm.Event{Kind: llm.EventTextDelta, Index: s.text.content, Delta: d})
+		s.Emit(llm.Event{Kind: llm.EventTextDelta, Index: s.text.content, Delta: d})
 	}
 }
 
@@ -289,16 +269,16 @@ func (s *stream) functionCall(raw jsonx.Raw) {
 // end ends all blocks in the order of their index.
 func (s *stream) end() {
 	calls := s.calls.all
-	for i := range s.blocks {
+	for i := range s.Blocks {
 		switch {
 		case s.text.open && s.text.content == i:
-			s.emit(llm.Event{Kind: llm.EventTextEnd, Index: i})
+			s.Emit(llm.Event{Kind: llm.EventTextEnd, Index: i})
 		case s.thinking.open && s.thinking.content == i:
 			signature := s.thinking.signature
 			if d := s.details.signature(); d != "" {
 				signature = d
 			}
-			s.emit(llm.Event{Kind: llm.EventThinkingEnd, Index: i, Signature: signature})
+			s.Emit(llm.Event{Kind: llm.EventThinkingEnd, Index: i, Signature: signature})
 		case len(calls) > 0:
 			s.endCall(calls[0])
 			calls = calls[1:]
@@ -316,12 +296,12 @@ func (s *stream) complete() {
 	reason, err := s.stop()
 	if err != nil {
 		if s.finish != "" {
-			s.emit(llm.Event{Kind: llm.EventMeta, RawStopReason: s.finish})
+			s.Emit(llm.Event{Kind: llm.EventMeta, RawStopReason: s.finish})
 		}
-		s.fail(err)
+		s.Fail(err)
 		return
 	}
-	s.emit(llm.Event{Kind: llm.EventDone, StopReason: reason, RawStopReason: s.finish})
+	s.Emit(llm.Event{Kind: llm.EventDone, StopReason: reason, RawStopReason: s.finish})
 }
 
 // stop returns why the answer stopped.
@@ -361,5 +341,5 @@ func (s *stream) whole() bool {
 			return false
 		}
 	}
-	return s.blocks > 0
+	return s.Blocks > 0
 }

@@ -20,26 +20,13 @@ func thinkingOf(req *llm.Request, c *compat, maxTokens int64) thinking {
 		t.level = llm.ThinkingOff
 	}
 	if t.on() {
-		t.budget = max(0, min(budgetOf(t.level), maxTokens-minAnswer))
+		t.budget = max(0, min(t.level.Budget(), maxTokens-minAnswer))
 	}
 	return t
 }
 
 // minAnswer is what a reasoning budget leaves for the answer, in tokens.
 const minAnswer = 1024
-
-// budgetOf returns how many tokens a level may spend on reasoning.
-func budgetOf(l llm.ThinkingLevel) int64 {
-	switch l {
-	case llm.ThinkingMinimal:
-		return 1024
-	case llm.ThinkingLow:
-		return 2048
-	case llm.ThinkingMedium:
-		return 8192
-	}
-	return 16384
-}
 
 func (t thinking) on() bool { return t.level != llm.ThinkingOff }
 

@@ -43,7 +43,7 @@ func (p *azure) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Even
 		own := map[string]string{"api-key": req.APIKey}
 		r := wire.Request{Header: wire.Headers(own, req.Model.Headers, req.Headers), Explain: explainerOf("Azure OpenAI")}
 		if r.Header.Get("Api-Key") == "" && r.Header.Get("Authorization") == "" {
-			return r, &llm.Error{Kind: llm.ErrAuth, Message: textNoKey + req.Model.Provider}
+			return r, wire.NoKey(req.Model)
 		}
 		var err error
 		if r.URL, err = p.endpoint(req); err != nil {

@@ -84,11 +84,11 @@ func codexEndpoint(base string) string {
 // except that a proxy's own headers may name the account in the token's place.
 func codexHeaders(req *llm.Request) (http.Header, error) {
 	if req.APIKey == "" {
-		return nil, &llm.Error{Kind: llm.ErrAuth, Message: textNoKey + req.Model.Provider}
+		return nil, wire.NoKey(req.Model)
 	}
 	own := map[string]string{"originator": originator}
 	if req.SessionID != "" && !req.NoCache {
-		session := firstRunes(req.SessionID, maxCacheKey)
+		session := wire.FirstRunes(req.SessionID, maxCacheKey)
 		own["session-id"], own["x-client-request-id"] = session, session
 	}
 	h := wire.Headers(own, req.Model.Headers, req.Headers, map[string]string{

@@ -16,8 +16,7 @@ const (
 	textNoReason     = "Response incomplete without a provider reason"
 	textNoDetails    = "Unknown error (no error details in response)"
 	textUnknown      = "An unknown error occurred"
-	textNoKey        = "No API key for provider: " // the provider
-	textErrorCode    = "Error Code "               // the code
+	textErrorCode    = "Error Code " // the code
 	textMalformed    = wire.TextMalformed
 	textFailedReason = "incomplete: " // the reason of a failed response
 )

@@ -106,7 +106,7 @@ func body(req *llm.Request, c *compat) (*jsonx.Object, error) {
 // setCacheKey names the session for the prompt cache.
 func setCacheKey(o *jsonx.Object, req *llm.Request, c *compat) {
 	if req.SessionID != "" && !req.NoCache && c.PromptCacheKeyMode != "disabled" {
-		o.Set("prompt_cache_key", firstRunes(req.SessionID, maxCacheKey))
+		o.Set("prompt_cache_key", wire.FirstRunes(req.SessionID, maxCacheKey))
 	}
 }
 
@@ -172,26 +172,7 @@ func headers(req *llm.Request, c *compat) (http.Header, *llm.Error) {
 			affinity["x-client-request-id"] = req.SessionID
 		}
 	}
-	key := map[string]string{}
-	if req.APIKey != "" {
-		key["Authorization"] = "Bearer " + req.APIKey
-	}
-	h := wire.Headers(key, req.Model.Headers, affinity, req.Headers)
-	if req.APIKey == "" && h.Get("Authorization") == "" && h.Get("Cf-Aig-Authorization") == "" {
-		return nil, &llm.Error{Kind: llm.ErrAuth, Message: textNoKey + req.Model.Provider}
-	}
-	return h, nil
+	return wire.BearerHeaders(req, affinity)
 }
 
 func endpoint(m *llm.Model) string { return strings.TrimRight(m.BaseURL, "/") + path }
-
-// firstRunes returns the first n characters of s.
-func firstRunes(s string, n int) string {
-	for i := range s {
-		if n == 0 {
-			return s[:i]
-		}
-		n--
-	}
-	return s
-}

@@ -48,7 +48,7 @@ func exchange(ctx context.Context, client *wire.Client, req *llm.Request, late b
 			return
 		}
 		defer resp.Close()
-		s := &stream{resp: resp, model: req.Model, yield: yield, lateSignatures: late}
+		s := &stream{resp: resp, model: req.Model, Emitter: wire.Emitter{Yield: yield}, lateSignatures: late}
 		s.run()
 	}
 }

@@ -92,17 +92,17 @@ func (s *stream) added(it *item, index int) *slot {
 	s.slots.add(sl)
 	switch k {
 	case kindThinking:
-		sl.content = s.newBlock()
-		s.emit(llm.Event{Kind: llm.EventThinkingStart, Index: sl.content})
+		sl.content = s.NewBlock()
+		s.Emit(llm.Event{Kind: llm.EventThinkingStart, Index: sl.content})
 	case kindText:
-		sl.content = s.newBlock()
-		s.emit(llm.Event{Kind: llm.EventTextStart, Index: sl.content})
+		sl.content = s.NewBlock()
+		s.Emit(llm.Event{Kind: llm.EventTextStart, Index: sl.content})
 		s.grow(sl, jsonx.String(texts(it.Content, "")))
 	case kindCall, kindCustom:
-		sl.content = s.newBlock()
+		sl.content = s.NewBlock()
 		sl.id, sl.name, sl.callID = it.toolCallID(), text(it.Name), text(it.CallID)
 		s.calls++
-		s.emit(llm.Event{Kind: llm.EventToolCallStart, Index: sl.content, ID: sl.id, Name: sl.name})
+		s.Emit(llm.Event{Kind: llm.EventToolCallStart, Index: sl.content, ID: sl.id, Name: sl.name})
 		s.extend(sl, it.argument())
 	}
 	return sl
@@ -166,7 +166,7 @@ func (s *stream) grow(sl *slot, raw jsonx.Raw) {
 		}
 		sl.text = append(sl.text, d...)
 	}
-	s.emit(e)
+	s.Emit(e)
 }
 
 // A custom tool has free text as its input; its arguments are {"input": text}.
@@ -218,7 +218,7 @@ func (s *stream) finish(sl *slot, it *item) {
 			e.Replace = &full
 		}
 		sl.ended = true
-		s.emit(e)
+		s.Emit(e)
 	case kindCall, kindCustom:
 		s.extend(sl, it.argument())
 		if sl.name == "" {
@@ -265,7 +265,7 @@ func (s *stream) doneThinking(sl *slot, it *item) {
 
 func (s *stream) endThinking(sl *slot, signature string) {
 	sl.ended = true
-	s.emit(llm.Event{Kind: llm.EventThinkingEnd, Index: sl.content, Signature: signature, Replace: sl.thinking})
+	s.Emit(llm.Event{Kind: llm.EventThinkingEnd, Index: sl.content, Signature: signature, Replace: sl.thinking})
 }
 
 // endCall ends a call's block.
@@ -274,7 +274,7 @@ func (s *stream) endCall(sl *slot) {
 	e := llm.Event{Kind: llm.EventToolCallEnd, Index: sl.content, ID: sl.id, Name: sl.name}
 	switch {
 	case sl.kind == kindCustom && sl.grown:
-		s.emit(llm.Event{Kind: llm.EventToolCallDelta, Index: sl.content, Delta: customClose})
+		s.Emit(llm.Event{Kind: llm.EventToolCallDelta, Index: sl.content, Delta: customClose})
 	case sl.kind == kindCustom:
 		full := customOpen + quoted(string(sl.text)) + customClose
 		e.Replace = &full
@@ -282,5 +282,5 @@ func (s *stream) endCall(sl *slot) {
 		full := string(sl.text)
 		e.Replace = &full
 	}
-	s.emit(e)
+	s.Emit(e)
 }

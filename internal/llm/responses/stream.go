@@ -12,47 +12,28 @@ import (
 // stream turns the events of one response into events of this program. A block ends
 // when its item is done.
 type stream struct {
-	resp    *wire.Response
-	model   *llm.Model
-	yield   func(llm.Event, error) bool
-	stopped bool // the consumer is gone, or the stream has ended
-	ev      event
+	resp  *wire.Response
+	model *llm.Model
+	wire.Emitter
+	ev event
 
-	blocks, calls int
-	slots         slots
-	responseID    string
+	calls      int
+	slots      slots
+	responseID string
 	// lateSignatures says that the server may send a reasoning item's encrypted
 	// content only with the whole response (Azure).
 	lateSignatures bool
 }
 
-func (s *stream) emit(e llm.Event) {
-	if !s.stopped && !s.yield(e, nil) {
-		s.stopped = true
-	}
-}
-
-func (s *stream) fail(err error) {
-	if !s.stopped {
-		s.stopped = true
-		s.yield(llm.Event{}, err)
-	}
-}
-
-func (s *stream) newBlock() int {
-	s.blocks++
-	return s.blocks - 1
-}
-
 // run reads the stream up to its terminal event.
 func (s *stream) run() {
-	s.emit(llm.Event{Kind: llm.EventMeta})
+	s.Emit(llm.Event{Kind: llm.EventMeta})
 	for ev, err := range sse.Events(s.resp) {
-		if s.stopped {
+		if s.Stopped {
 			return
 		}
 		if err != nil {
-			s.fail(llm.AsError(err))
+			s.Fail(llm.AsError(err))
 			return
 		}
 		data := bytes.TrimSpace(ev.Data)
@@ -62,11 +43,11 @@ func (s *stream) run() {
 		if len(data) > 0 {
 			s.event(ev, data)
 		}
-		if s.stopped {
+		if s.Stopped {
 			return
 		}
 	}
-	s.fail(wire.Cut(textNoTerminal))
+	s.Fail(wire.Cut(textNoTerminal))
 }
 
 // event handles one event.
@@ -76,10 +57,10 @@ func (s *stream) event(ev sse.Event, data []byte) {
 	if err := jsonx.Unmarshal(data, e); err != nil {
 		switch {
 		case jsonx.Valid(data) && ev.Name == "error":
-			s.fail(errorEvent(s.resp, bytes.Clone(data), nil))
+			s.Fail(errorEvent(s.resp, bytes.Clone(data), nil))
 		case jsonx.Valid(data), ev.Cut: // nothing of ours; or its end is missing, as will be the terminal event
 		default:
-			s.fail(wire.Malformed(textMalformed, err))
+			s.Fail(wire.Malformed(textMalformed, err))
 		}
 		return
 	}
@@ -88,7 +69,7 @@ func (s *stream) event(ev sse.Event, data []byte) {
 		name = s.name(e.Type)
 	}
 	if name == "error" || ev.Name == "error" || present(e.Error) {
-		s.fail(errorEvent(s.resp, bytes.Clone(data), bytes.Clone(e.Error)))
+		s.Fail(errorEvent(s.resp, bytes.Clone(data), bytes.Clone(e.Error)))
 		return
 	}
 	s.dispatch(name, e)
@@ -190,7 +171,7 @@ func (s *stream) argument(k kind, raw jsonx.Raw) {
 func (s *stream) meta(r *response) {
 	if id := text(r.ID); id != "" && id != s.responseID {
 		s.responseID = id
-		s.emit(llm.Event{Kind: llm.EventMeta, ResponseID: id})
+		s.Emit(llm.Event{Kind: llm.EventMeta, ResponseID: id})
 	}
 }
 
@@ -198,9 +179,9 @@ func (s *stream) meta(r *response) {
 func (s *stream) failed(r *response) {
 	s.meta(r)
 	if status := text(r.Status); status != "" {
-		s.emit(llm.Event{Kind: llm.EventMeta, RawStopReason: status})
+		s.Emit(llm.Event{Kind: llm.EventMeta, RawStopReason: status})
 	}
-	s.fail(failure(s.resp, r))
+	s.Fail(failure(s.resp, r))
 }
 
 // terminal ends the stream with a response that is complete, or incomplete for a
@@ -213,7 +194,7 @@ func (s *stream) terminal(r *response, status string) {
 	}
 	raw := r.rawStop(status)
 	if u := r.usage(); u != nil {
-		s.emit(llm.Event{Kind: llm.EventMeta, Usage: u})
+		s.Emit(llm.Event{Kind: llm.EventMeta, Usage: u})
 	}
 	unfinished := s.settle(r.items())
 	reason, err := s.stop(r, status)
@@ -221,8 +202,8 @@ func (s *stream) terminal(r *response, status string) {
 		err = wire.Cut(textUnfinished + unfinished.name + " (" + unfinished.id + ")")
 	}
 	if err != nil {
-		s.emit(llm.Event{Kind: llm.EventMeta, RawStopReason: raw})
-		s.fail(err)
+		s.Emit(llm.Event{Kind: llm.EventMeta, RawStopReason: raw})
+		s.Fail(err)
 		return
 	}
 	e := llm.Event{Kind: llm.EventDone, StopReason: reason, RawStopReason: raw}
@@ -231,8 +212,8 @@ func (s *stream) terminal(r *response, status string) {
 		said := string(r.EndTurn) == "true"
 		e.EndTurn = &said
 	}
-	s.emit(e)
-	s.stopped = true
+	s.Emit(e)
+	s.Stopped = true
 }
 
 // settle ends what is still open, with what the whole response says of it, and
@@ -261,7 +242,7 @@ func (s *stream) settle(items []*item) (unfinished *slot) {
 			s.endThinking(sl, "")
 		case sl.kind == kindText:
 			sl.ended = true
-			s.emit(llm.Event{Kind: llm.EventTextEnd, Index: sl.content})
+			s.Emit(llm.Event{Kind: llm.EventTextEnd, Index: sl.content})
 		case sl.kind == kindCall, sl.kind == kindCustom:
 			if !sl.whole && !jsonx.Valid(sl.text) {
 				unfinished = sl

@@ -3,6 +3,8 @@ package wire
 import (
 	"net/http"
 	"strings"
+
+	"github.com/isotope-agent/isotope/internal/llm"
 )
 
 // Headers merges header maps, names without regard to case: a later map wins, and an
@@ -20,6 +22,28 @@ func Headers(sources ...map[string]string) http.Header {
 		}
 	}
 	return h
+}
+
+// BearerHeaders returns the headers of a request whose key is a bearer token: the key, the
+// model's headers, more, then the request's. The error says that nothing proves who asks.
+func BearerHeaders(req *llm.Request, more map[string]string) (http.Header, *llm.Error) {
+	key := map[string]string{}
+	if req.APIKey != "" {
+		key["Authorization"] = "Bearer " + req.APIKey
+	}
+	h := Headers(key, req.Model.Headers, more, req.Headers)
+	if req.APIKey == "" && h.Get("Authorization") == "" && h.Get("Cf-Aig-Authorization") == "" {
+		return nil, NoKey(req.Model)
+	}
+	return h, nil
+}
+
+// textNoKey is followed by the provider.
+const textNoKey = "No API key for provider: "
+
+// NoKey returns the error of a request without a key.
+func NoKey(m *llm.Model) *llm.Error {
+	return &llm.Error{Kind: llm.ErrAuth, Message: textNoKey + m.Provider}
 }
 
 func setDefault(h http.Header, name, value string) {
