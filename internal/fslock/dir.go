@@ -75,27 +75,24 @@ func AcquireDir(ctx context.Context, target string, opt DirOptions) (*DirLock, e
 	return l, nil
 }
 
-// evictStale removes a lock whose owner is gone and reports whether it did. The
-// directory is renamed first: of two that see the same stale lock only one can,
-// so that nobody removes a lock that was just taken.
+// evictStale removes a lock whose owner is gone and reports whether it is worth
+// trying again at once. Looking at the age and removing are two steps: a lock of the
+// system keeps a second Isotope, which saw the same stale directory, from removing
+// the one that the first has made since. Nothing of the kind can be agreed with the
+// JavaScript programs, whose own takeover has that gap.
 func (l *DirLock) evictStale() bool {
-	st, err := os.Stat(l.path)
-	if err != nil {
+	if st, err := os.Stat(l.path); err != nil || !l.stale(st) {
 		return errors.Is(err, fs.ErrNotExist)
 	}
-	if !l.stale(st) {
+	guard, err := try(l.path + ".evict")
+	if guard == nil || err != nil {
 		return false
 	}
-	aside := fmt.Sprintf("%s.stale-%d", l.path, os.Getpid())
-	if err := os.Rename(l.path, aside); err != nil {
+	defer guard.Release()
+	if st, err := os.Stat(l.path); err != nil || !l.stale(st) {
 		return errors.Is(err, fs.ErrNotExist)
 	}
-	if st, err := os.Stat(aside); err == nil && !l.stale(st) {
-		os.Rename(aside, l.path) // somebody took it in between: put it back
-		return false
-	}
-	os.RemoveAll(aside)
-	return true
+	return os.RemoveAll(l.path) == nil
 }
 
 func (l *DirLock) stale(st fs.FileInfo) bool {

@@ -144,36 +144,53 @@ func TestDirLock(t *testing.T) {
 	}
 }
 
-func TestStaleDirLockIsTakenOverByOne(t *testing.T) {
-	target := filepath.Join(t.TempDir(), "auth.json")
-	dir := target + ".lock"
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	old := time.Now().Add(-11 * time.Second)
-	if err := os.Chtimes(dir, old, old); err != nil {
-		t.Fatal(err)
-	}
+func TestDirLockThatIsNotStaleIsLeftAlone(t *testing.T) {
+	target := staleDirLock(t)
 	if _, err := AcquireDir(t.Context(), target, DirOptions{Stale: 30 * time.Second}); !IsHeld(err) {
 		t.Fatalf("a fresh lock was taken over: %v", err)
 	}
-	var mu sync.Mutex
-	var owners []*DirLock
-	var wg sync.WaitGroup
-	for range 8 {
-		wg.Go(func() {
-			if l, err := AcquireDir(t.Context(), target, DirOptions{}); err == nil {
-				mu.Lock()
-				owners = append(owners, l)
-				mu.Unlock()
-			}
-		})
+}
+
+// TestStaleDirLockIsTakenOverByOne repeats the race of many who see one stale lock:
+// one that comes late must not remove what the first has made since.
+func TestStaleDirLockIsTakenOverByOne(t *testing.T) {
+	for range 100 {
+		target := staleDirLock(t)
+		var mu sync.Mutex
+		var owners []*DirLock
+		var wg sync.WaitGroup
+		for range 8 {
+			wg.Go(func() {
+				if l, err := AcquireDir(t.Context(), target, DirOptions{}); err == nil {
+					mu.Lock()
+					owners = append(owners, l)
+					mu.Unlock()
+				}
+			})
+		}
+		wg.Wait()
+		if len(owners) != 1 {
+			t.Fatalf("%d owners", len(owners))
+		}
+		owners[0].Release()
+		if left, _ := filepath.Glob(target + "*"); len(left) != 0 {
+			t.Fatalf("%v stay behind", left)
+		}
 	}
-	wg.Wait()
-	if len(owners) != 1 {
-		t.Fatalf("%d owners", len(owners))
+}
+
+// staleDirLock returns a target whose lock was left behind eleven seconds ago.
+func staleDirLock(t *testing.T) string {
+	t.Helper()
+	target := filepath.Join(t.TempDir(), "auth.json")
+	if err := os.Mkdir(target+".lock", 0o755); err != nil {
+		t.Fatal(err)
 	}
-	owners[0].Release()
+	old := time.Now().Add(-11 * time.Second)
+	if err := os.Chtimes(target+".lock", old, old); err != nil {
+		t.Fatal(err)
+	}
+	return target
 }
 
 func TestDirLockIsKeptFreshAndNoticesLoss(t *testing.T) {
