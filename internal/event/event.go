@@ -8,7 +8,6 @@ package event
 
 import (
 	"bytes"
-	"sync"
 
 	"github.com/isotope-agent/isotope/internal/jsonx"
 	"github.com/isotope-agent/isotope/internal/llm"
@@ -345,8 +344,11 @@ func Append(buf *bytes.Buffer, e Event) error {
 	buf.WriteString(`{"type":"`)
 	buf.WriteString(e.Kind())
 	buf.WriteByte('"')
+	if u, _ := e.(MessageUpdate); u.appendDelta(buf) {
+		return nil
+	}
 	at := buf.Len()
-	if err := encode(buf, e); err != nil {
+	if err := jsonx.Write(buf, e); err != nil {
 		return err
 	}
 	body := buf.Bytes()[at:]
@@ -357,31 +359,4 @@ func Append(buf *bytes.Buffer, e Event) error {
 	}
 	body[0] = ','
 	return nil
-}
-
-// deltaUpdate is a MessageUpdate with a Delta, for the encoder: it would make a copy on
-// the heap of each value that has no address or stands in an interface.
-type deltaUpdate struct {
-	Usage   *llm.Usage `json:"usage"`
-	Update  *Delta     `json:"assistantMessageEvent"`
-	EndTurn *bool      `json:"endTurn,omitzero"`
-	delta   Delta
-}
-
-var deltaUpdates = sync.Pool{New: func() any { return new(deltaUpdate) }}
-
-// encode writes the fields of e. Deltas are most of what is written.
-func encode(buf *bytes.Buffer, e Event) error {
-	u, _ := e.(MessageUpdate)
-	d, ok := u.Update.(Delta)
-	if !ok {
-		return jsonx.Write(buf, e)
-	}
-	p := deltaUpdates.Get().(*deltaUpdate)
-	*p = deltaUpdate{Usage: u.Usage, EndTurn: u.EndTurn, delta: d}
-	p.Update = &p.delta
-	err := jsonx.Write(buf, p)
-	*p = deltaUpdate{}
-	deltaUpdates.Put(p)
-	return err
 }

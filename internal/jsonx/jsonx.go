@@ -106,12 +106,12 @@ func Valid(data []byte) bool {
 }
 
 // String returns s as a JSON string.
-func String(s string) Raw {
-	b, err := jsontext.AppendQuote(nil, s)
-	if err != nil { // only invalid UTF-8, which is replaced in the output all the same
-		return b
-	}
-	return b
+func String(s string) Raw { return AppendString(nil, s) }
+
+// AppendString appends s as a JSON string to dst and returns the extended slice.
+func AppendString(dst []byte, s string) []byte {
+	dst, _ = jsontext.AppendQuote(dst, s) // an error is invalid UTF-8 only, which is replaced all the same
+	return dst
 }
 
 // Compact returns raw without insignificant white space, key order kept.
