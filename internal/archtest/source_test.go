@@ -19,6 +19,9 @@ const (
 	root   = "../.."
 )
 
+// testPackages are those that only tests use.
+var testPackages = []string{"internal/llm/llmtest", "internal/schema/schematest"}
+
 // source is one Go file of the module, whatever system it is for.
 type source struct {
 	path string // slashed, from the root of the module
@@ -61,7 +64,7 @@ var parseTree = sync.OnceValues(func() (*tree, error) {
 		dir := rel[:max(0, strings.LastIndexByte(rel, '/'))]
 		t.files = append(t.files, &source{
 			path: rel, pkg: strings.TrimPrefix(dir, "internal/"),
-			test: strings.HasSuffix(name, "_test.go") || strings.HasPrefix(rel, "internal/llm/llmtest/"), file: file,
+			test: strings.HasSuffix(name, "_test.go") || slices.Contains(testPackages, dir), file: file,
 		})
 		return nil
 	})

@@ -126,12 +126,13 @@ func (a *app) warn(text string) {
 // note tells the user something on stderr.
 func (a *app) note(text string) { fmt.Fprintln(a.std.err, text) }
 
-// Texts about flags whose machinery a later version brings.
-const (
-	textNoSnapshots = "--snapshots is not available yet: message_update carries deltas"
+const textKeyNeedsModel = "--api-key requires a model to be specified via --model or --provider/--model"
 
-	textKeyNeedsModel = "--api-key requires a model to be specified via --model or --provider/--model"
-)
+// snapshots reports whether message updates are told in their older form (seeds/002).
+func (a *app) snapshots() bool {
+	records := a.flags.mode == modeRPC || a.flags.mode == modeJSON
+	return records && (a.flags.snapshots || dialect.Snapshots(a.env))
+}
 
 // start checks the flags that need more than the line itself, before anything is
 // opened or made. The errors are start-up errors.
@@ -148,9 +149,6 @@ func (a *app) start() error {
 			return errors.New(textKeyNeedsModel)
 		}
 		a.keys.SetRuntime(sel.Model.Provider, a.flags.apiKey)
-	}
-	if a.flags.snapshots {
-		a.warn(textNoSnapshots)
 	}
 	return nil
 }
@@ -249,6 +247,7 @@ func (a *app) newEngine(store *session.Store, out engine.Output) (*engine.Engine
 		Refresh:         a.refresh,
 		Bash:            engine.BashConfig{Runner: a.runner, Command: files.directCommand, Spill: a.spill},
 		Strategy:        a.dialect.DefaultCompaction, NullCompactionResult: a.dialect.NullCompactionResult,
+		Snapshots: a.snapshots(),
 		Cwd:       a.at().cwd,
 		Untrusted: func() []trust.Resource { return a.at().trust.LeftOut() },
 		Report:    a.warn,

@@ -42,6 +42,7 @@ Trust:
 
 Other:
   --dialect NAME           isotope, atomic or pi; also ISOTOPE_DIALECT or the program's name
+  --snapshots              message_update in its older form, with the whole message so far
   --export FILE [OUT]      write a session as an HTML page, or as JSON lines when OUT ends in .jsonl
   --record FILE            write what the model sends as a script for the scripted provider
   --offline, --verbose, --no-color, --profile FILE

@@ -26,9 +26,8 @@ func (a *app) json(ctx context.Context) int {
 	if err != nil {
 		return failed(a.std.err, errors.Join(err, store.Close()))
 	}
-	if err := out.Write(store.Header().Raw); err != nil {
-		a.warn("writing the session header: " + err.Error())
-	}
+	head := store.Header()
+	out.Post(event.Session{Version: head.Version, ID: head.ID, Timestamp: head.Timestamp, Cwd: head.Cwd, ParentSession: head.ParentSession})
 	bad := a.prompt(ctx, eng, h, files, out.Broken(), func() {
 		eng.State(func(s engine.State, _ error) {
 			if s.Model != nil {

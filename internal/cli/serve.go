@@ -30,7 +30,7 @@ func (a *app) serve(ctx context.Context) int {
 	go func() { // reading stdin cannot be interrupted; it ends with the process
 		served <- rpc.Serve(ctx, a.std.in, rpc.Config{
 			Engine: eng, Output: out, Dialect: a.dialect,
-			Commands: a.ext.commands, Version: Version(), Export: a.exportSession, DialogAnswer: a.ext.DialogAnswer,
+			Commands: a.ext.commands, Snapshots: a.snapshots(), Version: Version(), Export: a.exportSession, DialogAnswer: a.ext.DialogAnswer,
 		})
 	}()
 	bad := false

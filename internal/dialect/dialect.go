@@ -20,8 +20,12 @@ const (
 	Pi      = "pi"
 )
 
-// EnvChoice is the variable that chooses the dialect when no flag does.
-const EnvChoice = "ISOTOPE_DIALECT"
+// Variables of the program itself, which have this name under every name: EnvChoice
+// chooses the dialect when no flag does, EnvSnapshots the older form of message updates.
+const (
+	EnvChoice    = "ISOTOPE_DIALECT"
+	EnvSnapshots = "ISOTOPE_SNAPSHOTS"
+)
 
 // The compaction strategies that a dialect can default to.
 const (
@@ -156,10 +160,18 @@ func (d Dialect) SessionDir(env Lookup, home string) string {
 // Offline reports whether …_OFFLINE forbids network use at start-up: set, and none
 // of 0, false, no, off.
 func (d Dialect) Offline(env Lookup) bool {
-	v, ok := d.getShared("OFFLINE", env)
-	if !ok {
-		return false
-	}
+	v, _ := d.getShared("OFFLINE", env)
+	return isOn(v)
+}
+
+// Snapshots reports whether EnvSnapshots asks for the older form of message updates.
+func Snapshots(env Lookup) bool {
+	v, _ := env(EnvSnapshots)
+	return isOn(v)
+}
+
+// isOn reports whether the value of a variable switches something on.
+func isOn(v string) bool {
 	switch strings.ToLower(strings.TrimSpace(v)) {
 	case "", "0", "false", "no", "off":
 		return false

@@ -66,6 +66,8 @@ type Config struct {
 	Cwd string
 	// Untrusted returns the project's resources that are left out; nil: none are.
 	Untrusted func() []trust.Resource
+	// Snapshots tells message updates in their older form, with the message so far.
+	Snapshots bool
 	// Now is the clock; nil is time.Now.
 	Now func() time.Time
 	// Report takes diagnostics for people (stderr); nil drops them.
@@ -100,6 +102,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Untrusted == nil {
 		c.Untrusted = func() []trust.Resource { return nil }
+	}
+	if c.Snapshots {
+		c.Output = &snapshots{Output: c.Output}
 	}
 	c.Hooks = c.Hooks.guarded(c.Report)
 	return c

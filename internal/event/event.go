@@ -19,6 +19,16 @@ type Event interface{ Kind() string }
 // A Sink takes events in order. It blocks while the client is slow and never drops.
 type Sink func(Event)
 
+// Session is the first record of JSON mode: the header of the session's file. Version is
+// that of the file's format.
+type Session struct {
+	Version       int    `json:"version"`
+	ID            string `json:"id"`
+	Timestamp     string `json:"timestamp"`
+	Cwd           string `json:"cwd"`
+	ParentSession string `json:"parentSession,omitzero"`
+}
+
 // AgentStart: a run begins.
 type AgentStart struct{}
 
@@ -264,8 +274,8 @@ type ExtensionError struct {
 	Error         string `json:"error"`
 }
 
-// ExtensionUIRequest asks the client for a dialog or shows something. Fields are
-// the method's own members, in order.
+// ExtensionUIRequest asks the client for a dialog or shows something, for an extension or
+// a login. Fields are the method's own members, in order: see UIMethods.
 type ExtensionUIRequest struct {
 	ID     string    `json:"id"`
 	Method string    `json:"method"`
@@ -273,6 +283,7 @@ type ExtensionUIRequest struct {
 }
 
 // Kind implements Event.
+func (Session) Kind() string                        { return "session" }
 func (AgentStart) Kind() string                     { return "agent_start" }
 func (AgentEnd) Kind() string                       { return "agent_end" }
 func (AgentSettled) Kind() string                   { return "agent_settled" }
@@ -306,6 +317,7 @@ func (ExtensionUIRequest) Kind() string             { return "extension_ui_reque
 // All returns a zero value of every event, in the order of the list above.
 func All() []Event {
 	return []Event{
+		Session{},
 		AgentStart{},
 		AgentEnd{},
 		AgentSettled{},

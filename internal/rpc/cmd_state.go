@@ -117,6 +117,6 @@ func getProtocolInfo(s *server, r *request) error {
 func (s *server) capabilities() map[string]bool {
 	return map[string]bool{
 		"attachments": true, "dispositions": true, "targetedBashAbort": true, "pauseQueue": true, "sessionTree": true,
-		"listSessions": true, "deltas": true, "exportHtml": s.cfg.Export != nil, "extensions": s.cfg.DialogAnswer != nil,
+		"listSessions": true, "deltas": !s.cfg.Snapshots, "exportHtml": s.cfg.Export != nil, "extensions": s.cfg.DialogAnswer != nil,
 	}
 }

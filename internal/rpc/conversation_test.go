@@ -22,6 +22,7 @@ import (
 
 	"github.com/isotope-agent/isotope/internal/jsonx"
 	"github.com/isotope-agent/isotope/internal/rpc"
+	"github.com/isotope-agent/isotope/internal/schema/schematest"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected sections of testdata/**/*.txtar")
@@ -155,7 +156,7 @@ func (c *talk) end() string {
 	}
 	c.server.stop(c.t)
 	out := c.out.String()
-	checkSchema(c.t, c.bed.dialect, out)
+	schematest.Lines(c.t, c.bed.dialect, out)
 	return out
 }
 

@@ -17,11 +17,13 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"github.com/isotope-agent/isotope/internal/auth"
 	"github.com/isotope-agent/isotope/internal/dialect"
 	"github.com/isotope-agent/isotope/internal/event"
 	"github.com/isotope-agent/isotope/internal/jsonx"
 	"github.com/isotope-agent/isotope/internal/rpc"
 	"github.com/isotope-agent/isotope/internal/schema"
+	"github.com/isotope-agent/isotope/internal/schema/schematest"
 )
 
 const protocolDocument = "../../docs/protocol.md"
@@ -60,7 +62,7 @@ type document struct {
 func newDocument(t *testing.T) *document {
 	isotope, _ := dialect.Named(dialect.Isotope)
 	d := &document{
-		t: t, defs: contractOf(t, isotope).root.Defs, comments: typeComments(t),
+		t: t, defs: schematest.Of(t, isotope).Root.Defs, comments: typeComments(t),
 		requests: map[string]string{}, answers: map[string]string{},
 	}
 	d.readExamples()
@@ -139,14 +141,16 @@ func (d *document) readExamples() {
 		}
 		d.example(r, line, "")
 	}
-	for _, e := range rareEvents() {
-		d.rareEvent(e)
+	for name, lines := range examples(d.t) {
+		if d.answers[name] == "" && !strings.HasPrefix(name, schema.ResponsePrefix) {
+			d.answers[name] = lines[0]
+		}
 	}
 }
 
 // example keeps a record when it is the best so far: short, but not empty.
 func (d *document) example(r map[string]any, line, request string) {
-	name := definitionOf(r)
+	name := schematest.Name(r)
 	best, ok := d.answers[name]
 	worth := func(line string) int {
 		if r["type"] == "response" && r["id"] == nil || strings.Contains(line, `[]`) || strings.Contains(line, `{}`) || strings.Contains(line, `:null`) {
@@ -161,14 +165,6 @@ func (d *document) example(r map[string]any, line, request string) {
 	if command, ok := strings.CutPrefix(name, schema.ResponsePrefix); ok {
 		d.requests[command] = request
 	}
-}
-
-func (d *document) rareEvent(e event.Event) {
-	name := schema.EventPrefix + e.Kind()
-	if d.answers[name] != "" {
-		return
-	}
-	d.answers[name] = examples(d.t)[name]
 }
 
 const documentHead = `# The protocol
@@ -196,8 +192,17 @@ func (d *document) write() string {
 	for _, e := range event.All() {
 		name := fmt.Sprintf("%T", e)
 		fmt.Fprintf(&d.out, "\n### %s\n\n%s\n", e.Kind(), d.comment(strings.TrimPrefix(name, "event.")))
+		if _, ok := e.(event.ExtensionUIRequest); ok {
+			d.uiMethods()
+			continue
+		}
 		d.members(d.defs[schema.EventPrefix+e.Kind()], "type")
 		d.json(d.answers[schema.EventPrefix+e.Kind()])
+		if _, ok := e.(event.MessageUpdate); ok {
+			fmt.Fprintf(&d.out, "\nWith `--snapshots` or `ISOTOPE_SNAPSHOTS=1`: %s\n", d.comment("MessageSnapshot"))
+			d.members(d.defs[schema.SnapshotEvent], "type")
+			d.json(d.answers[schema.SnapshotEvent])
+		}
 	}
 	d.out.WriteString("\n## Types\n")
 	for _, name := range slices.Sorted(maps.Keys(d.defs)) {
@@ -207,6 +212,25 @@ func (d *document) write() string {
 		}
 	}
 	return d.out.String()
+}
+
+// uiMethods writes the methods of extension_ui_request.
+func (d *document) uiMethods() {
+	answered := map[string]bool{auth.MethodPrompt: true, auth.MethodSelect: true, auth.MethodCode: true}
+	for _, m := range event.UIMethods() {
+		answered[m.Name] = m.Answered
+	}
+	for _, m := range d.defs[schema.EventPrefix+"extension_ui_request"].AnyOf {
+		def := strings.TrimPrefix(m.Ref, "#/$defs/")
+		method := strings.TrimPrefix(def, schema.UIPrefix)
+		how := "No answer is expected."
+		if answered[method] {
+			how = "Answered by `extension_ui_response`."
+		}
+		fmt.Fprintf(&d.out, "\n#### %s\n\n%s\n", method, how)
+		d.members(d.defs[def], "type", "id", "method")
+		d.json(d.answers[def])
+	}
 }
 
 func (d *document) command(c rpc.Command) {

@@ -31,6 +31,8 @@ type Config struct {
 	Dialect dialect.Dialect
 	// Commands lists what get_commands shows; nil for nothing.
 	Commands func() []prompt.Command
+	// Snapshots: message updates carry the message so far.
+	Snapshots bool
 	// Version is the program's, for get_protocol_info.
 	Version string
 	// Export writes a session as a page and returns its path; path may be "". Nil: it

@@ -52,6 +52,8 @@ type testbed struct {
 	provider func(llm.Provider) llm.Provider
 	tools    []tool.Tool // beside the built-in ones
 	memory   bool
+	// snapshots: message updates come in their older form.
+	snapshots bool
 	// noSessions: no new session can be made.
 	noSessions bool
 	scope      []string // --models
@@ -93,6 +95,7 @@ func newTestbed(t testing.TB, archive *txtar.Archive, work string) *testbed {
 //
 //	dialect NAME       pi when it is missing
 //	no-session         nothing is written
+//	snapshots          message updates come in their older form
 //	models PATTERN...  the models to cycle through
 //	brief              events and entries are compared in a short form
 //	responses-apart    see arrange
@@ -107,6 +110,8 @@ func (b *testbed) apply(words []string) {
 		}
 	case len(words) == 1 && words[0] == "no-session":
 		b.memory = true
+	case len(words) == 1 && words[0] == "snapshots":
+		b.snapshots = true
 	case len(words) == 1 && words[0] == "responses-apart":
 		b.responsesApart = true
 	case len(words) == 1 && words[0] == "brief":
@@ -214,7 +219,7 @@ func (b *testbed) start(stdout io.Writer) *testServer {
 			Runner: runner, Command: direct, Spill: func(string) proc.Spill { return proc.Spill{} },
 		},
 		Strategy: b.dialect.DefaultCompaction, NullCompactionResult: b.dialect.NullCompactionResult,
-		Cwd: cwd, Report: b.report,
+		Cwd: cwd, Report: b.report, Snapshots: b.snapshots,
 	}, b.stores[0])
 	return srv
 }
@@ -307,7 +312,7 @@ func (b *testbed) export(v *session.View, path string) (string, error) {
 
 func (s *testServer) config() rpc.Config {
 	return rpc.Config{
-		Engine: s.eng, Output: s.out, Dialect: s.bed.dialect, Commands: s.commands, Version: "1.2.3", Export: s.bed.export,
+		Engine: s.eng, Output: s.out, Dialect: s.bed.dialect, Commands: s.commands, Snapshots: s.bed.snapshots, Version: "1.2.3", Export: s.bed.export,
 	}
 }
 

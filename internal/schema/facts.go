@@ -37,9 +37,11 @@ func knownFacts(d dialect.Dialect) facts {
 		words: map[reflect.Type][]string{
 			reflect.TypeFor[llm.StopReason](): words(
 				llm.StopPending, llm.StopEnd, llm.StopLength, llm.StopToolUse, llm.StopError, llm.StopAborted),
-			reflect.TypeFor[llm.ThinkingLevel]():  words(llm.ThinkingLevels()...),
-			reflect.TypeFor[engine.QueueMode]():   words(engine.QueueAll, engine.QueueOne),
-			reflect.TypeFor[engine.Disposition](): words(engine.Started, engine.Queued, engine.Handled),
+			reflect.TypeFor[llm.ThinkingLevel]():     words(llm.ThinkingLevels()...),
+			reflect.TypeFor[engine.QueueMode]():      words(engine.QueueAll, engine.QueueOne),
+			reflect.TypeFor[event.NotifyType]():      words(event.NotifyInfo, event.NotifyWarning, event.NotifyError),
+			reflect.TypeFor[event.WidgetPlacement](): words(event.AboveEditor, event.BelowEditor),
+			reflect.TypeFor[engine.Disposition]():    words(engine.Started, engine.Queued, engine.Handled),
 			reflect.TypeFor[auth.Source](): words(auth.SourceRuntime, auth.SourceStored, auth.SourceModelsKey,
 				auth.SourceModelsCmd, auth.SourceEnvironment, auth.SourceNone),
 		},
@@ -56,11 +58,18 @@ func knownFacts(d dialect.Dialect) facts {
 			},
 			reflect.TypeFor[llm.Block]():    {llm.Text{}, llm.Thinking{}, llm.ToolCall{}, llm.Image{}, llm.UnknownBlock{}},
 			reflect.TypeFor[event.Update](): {event.Delta{}, event.BlockStart{}, event.TextEnd{}, event.ToolCallEnd{}},
-			compacted():                     {compact.SummaryResult{}, compact.VerbatimResult{}},
+			reflect.TypeFor[event.SnapshotUpdate](): {
+				event.DeltaSnapshot{}, event.BlockStartSnapshot{}, event.TextEndSnapshot{}, event.ToolCallEndSnapshot{},
+			},
+			compacted(): {compact.SummaryResult{}, compact.VerbatimResult{}},
 		},
 		fields:   knownFields(),
 		required: map[string]bool{"CompactionEnd.result": d.NullCompactionResult},
-		never:    map[string]bool{"MessageUpdate.usage": true, "ModelChanged.model": true, "Cycled.model": true, "Scoped.model": true, "ToolCallEnd.toolCall": true},
+		never: map[string]bool{
+			"MessageUpdate.usage": true, "ModelChanged.model": true, "Cycled.model": true, "Scoped.model": true, "ToolCallEnd.toolCall": true,
+			"MessageSnapshot.message": true, "MessageSnapshot.usage": true, "DeltaSnapshot.partial": true, "BlockStartSnapshot.partial": true,
+			"TextEndSnapshot.partial": true, "ToolCallEndSnapshot.partial": true,
+		},
 	}
 }
 

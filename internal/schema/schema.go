@@ -23,6 +23,8 @@ const (
 	ResponsePrefix = "response."
 	EventPrefix    = "event."
 	FailedResponse = "failed"
+	// SnapshotEvent is message_update in its older form (--snapshots).
+	SnapshotEvent = EventPrefix + "message_update.snapshot"
 )
 
 const version = "https://json-schema.org/draft/2020-12/schema"
@@ -40,8 +42,13 @@ func Document(d dialect.Dialect) ([]byte, error) {
 	commands = append(commands, g.define(CommandPrefix+"extension_ui_response", dialogAnswer()))
 	responses = append(responses, g.define(ResponsePrefix+FailedResponse, failed()))
 	for _, e := range event.All() {
-		events = append(events, g.define(EventPrefix+e.Kind(), g.event(e)))
+		s := g.event(e)
+		if _, ok := e.(event.ExtensionUIRequest); ok {
+			s = g.uiRequests()
+		}
+		events = append(events, g.define(EventPrefix+e.Kind(), s))
 	}
+	events = append(events, g.define(SnapshotEvent, g.event(event.MessageSnapshot{})))
 	if g.err != nil {
 		return nil, fmt.Errorf("making the schema: %w", g.err)
 	}
