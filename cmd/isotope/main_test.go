@@ -2,10 +2,12 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"image"
 	"image/png"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -17,24 +19,87 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/isotope-agent/isotope/internal/cli"
+	"github.com/isotope-agent/isotope/internal/dialect"
 	"github.com/isotope-agent/isotope/internal/jsonx"
+	"github.com/isotope-agent/isotope/internal/schema/schematest"
 )
 
 // TestMain makes the program under its three names, so that scripts and tests start
 // real processes.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"isotope": main, "pi": main, "atomic": main})
+	testscript.Main(m, map[string]func(){"isotope": recorded, "pi": recorded, "atomic": recorded})
+}
+
+// recordsDir is the variable of a folder in which programs leave a copy of their records.
+const recordsDir = "RECORDS_OF_TESTS"
+
+// recorded is main. Where a test asks for it, stdout of RPC and JSON mode is kept in a
+// file, named for the dialect.
+func recorded() {
+	dir, dialectName := os.Getenv(recordsDir), dialectOf(os.Args)
+	if dir == "" || dialectName == "" {
+		main()
+		return
+	}
+	f, err := os.CreateTemp(dir, dialectName+"-*.jsonl")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(3)
+	}
+	os.Exit(cli.Main(context.Background(), os.Args, os.Stdin, io.MultiWriter(os.Stdout, f), os.Stderr))
+}
+
+// dialectOf returns the dialect of a command line that makes records, "" for another one.
+func dialectOf(args []string) string {
+	records, flag := false, ""
+	for i, arg := range args {
+		next := append(args, "")[i+1]
+		switch {
+		case arg == "--mode" && (next == "rpc" || next == "json"):
+			records = true
+		case arg == "--dialect":
+			flag = next
+		}
+	}
+	d, err := dialect.Choose(flag, os.Getenv(dialect.EnvChoice), args[0])
+	if !records || err != nil {
+		return ""
+	}
+	return d.Name
+}
+
+// checkRecords checks what programs left in a folder against the schema.
+func checkRecords(t *testing.T, dir string) {
+	files, err := filepath.Glob(filepath.Join(dir, "*.jsonl"))
+	if err != nil || len(files) == 0 {
+		t.Errorf("no records were kept: %v", err)
+	}
+	for _, file := range files {
+		name, _, _ := strings.Cut(filepath.Base(file), "-")
+		d, _ := dialect.Named(name)
+		out, err := os.ReadFile(file)
+		if err != nil {
+			t.Error(err)
+		}
+		schematest.Lines(t, d, string(out))
+	}
 }
 
 // TestScripts runs testdata/script. Each script has a home of its own, and a model
 // server whose directives are in server_test.go: the provider "local" of models.json
 // leads to it, its requests are in $WORK/requests.jsonl.
 func TestScripts(t *testing.T) {
+	records := t.TempDir()
+	t.Cleanup(func() { checkRecords(t, records) })
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("testdata", "script"),
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
-		Setup:               setupScript,
+		Setup: func(env *testscript.Env) error {
+			env.Setenv(recordsDir, records)
+			return setupScript(env)
+		},
 		Condition:           condition,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"code":   cmdCode,

@@ -14,7 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/isotope-agent/isotope/internal/dialect"
 	"github.com/isotope-agent/isotope/internal/jsonx"
+	"github.com/isotope-agent/isotope/internal/schema/schematest"
 )
 
 // patience is how long a test waits for what must come. It is a safety net only.
@@ -95,18 +97,25 @@ func start(t *testing.T, args ...string) *process {
 	return p
 }
 
-// follow reads stdout from now on. What is no JSON fails the test (field reports 18
-// and 19).
+// follow reads stdout from now on. What is no record of the protocol fails the test
+// (field reports 18 and 19).
 func (p *process) follow() {
 	p.lines = make(chan string, 1<<16)
+	d, err := dialect.Choose("", "", p.cmd.Args[0])
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	contract := schematest.Of(p.t, d)
 	go func() {
 		defer close(p.lines)
 		r := bufio.NewReader(p.stdout)
 		for {
 			line, err := r.ReadString('\n')
 			if line != "" {
-				if !strings.HasSuffix(line, "\n") || jsonx.SyntaxError([]byte(line)) != nil {
-					p.t.Errorf("no whole JSON line on stdout: %.200q", line)
+				if !strings.HasSuffix(line, "\n") {
+					p.t.Errorf("no whole line on stdout: %.200q", line)
+				} else if err := contract.Check(line); err != nil {
+					p.t.Errorf("no record on stdout: %v: %.200q", err, line)
 				}
 				p.lines <- strings.TrimSuffix(line, "\n")
 			}

@@ -1,6 +1,7 @@
 package ext
 
 import (
+	"bytes"
 	"context"
 	"os"
 	"path/filepath"
@@ -9,10 +10,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/isotope-agent/isotope/internal/dialect"
 	"github.com/isotope-agent/isotope/internal/event"
 	"github.com/isotope-agent/isotope/internal/ext/js"
 	"github.com/isotope-agent/isotope/internal/jsonx"
 	"github.com/isotope-agent/isotope/internal/llm"
+	"github.com/isotope-agent/isotope/internal/schema/schematest"
 	"github.com/isotope-agent/isotope/internal/session"
 	"github.com/isotope-agent/isotope/internal/tool"
 )
@@ -123,12 +126,25 @@ func text(v any) string {
 	return string(s)
 }
 
+// checkRecord checks what a client would get against the schema.
+func (b *bed) checkRecord(ev event.Event) {
+	d, _ := dialect.Named(dialect.Isotope)
+	var line bytes.Buffer
+	if err := event.Append(&line, ev); err != nil {
+		b.t.Error(err)
+	}
+	if err := schematest.Of(b.t, d).Check(line.String()); err != nil {
+		b.t.Errorf("against the schema: %v\n%s", err, line.String())
+	}
+}
+
 func (b *bed) host() Host {
 	return Host{
 		Emit: func(ev event.Event) {
 			b.mu.Lock()
 			b.events = append(b.events, ev)
 			b.mu.Unlock()
+			b.checkRecord(ev)
 			r, ok := ev.(event.ExtensionUIRequest)
 			if !ok {
 				b.note("event " + ev.Kind() + " " + text(ev))
