@@ -57,6 +57,12 @@ func (l *lockedBuffer) String() string {
 // stdout yet. args[0] is the program.
 func launch(t *testing.T, home, dir string, args ...string) *process {
 	t.Helper()
+	return launchWith(t, func(*os.File) {}, home, dir, args...)
+}
+
+// launchWith is launch with a function that gets the pipe of stdout before the program.
+func launchWith(t *testing.T, prepare func(w *os.File), home, dir string, args ...string) *process {
+	t.Helper()
 	p := &process{t: t, home: home, dir: dir, exited: make(chan struct{})}
 	p.cmd = exec.Command(args[0], args[1:]...)
 	p.cmd.Dir = dir
@@ -72,6 +78,7 @@ func launch(t *testing.T, home, dir string, args ...string) *process {
 		t.Fatal(err)
 	}
 	p.stdout, p.cmd.Stdout = r, w
+	prepare(w)
 	err = p.cmd.Start()
 	w.Close()
 	if err != nil {
@@ -376,14 +383,10 @@ func TestKeptConnectionsDoNotHoldTheProgram(t *testing.T) {
 		p := launch(t, home, t.TempDir(), "isotope", "--mode", mode, "--model", "local/m", "hi")
 		p.closeInput()
 		out, err := io.ReadAll(p.stdout)
-		ended := time.Now()
 		if err != nil || !strings.Contains(string(out), "you said: hi") {
 			t.Errorf("%s: %v\n%s", mode, err, out)
 		}
-		p.wantExit(0)
-		if d := time.Since(ended); d > 5*time.Second {
-			t.Errorf("%s: exit %v after the answer", mode, d)
-		}
+		p.wantExit(0) // the server would keep its connections for longer than this waits
 	}
 }
 
