@@ -1,6 +1,7 @@
 package rpc_test
 
 import (
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
@@ -12,34 +13,23 @@ import (
 	"github.com/isotope-agent/isotope/internal/rpc"
 )
 
+var rounds = flag.Int("rounds", 0, "rounds of TestConcurrentCommands; 0 for 100, or 25 under the race detector")
+
 // Fifty commands of all kinds in one write, in any order, again and again: each gets one
-// response, of its own command, whatever the others do.
+// response, of its own command and with its own output, whatever the others do.
+// go test -race ./internal/rpc -run TestConcurrentCommands -rounds 100
 func TestConcurrentCommands(t *testing.T) {
-	rounds := 100
-	if testing.Short() || raceEnabled {
-		rounds = 25
+	n := *rounds
+	if n == 0 {
+		if n = 100; testing.Short() || raceEnabled {
+			n = 25
+		}
 	}
-	rows := tableRows()
-	for round := range rounds {
+	for round := range n {
+		rnd := rand.New(rand.NewPCG(uint64(round), 50))
 		inBubble(t, tableScript, nil, func(c *talk) {
-			rnd := rand.New(rand.NewPCG(uint64(round), 50))
-			enterState(c, "running")
-			sent := map[string]string{}
-			var lines []string
-			list := rpc.Commands()
-			for i, at := range rnd.Perm(max(len(list), 50))[:50] {
-				cmd := list[at%len(list)]
-				if cmd.Name == "login_provider" {
-					cmd = list[0] // it waits for a person
-				}
-				params := strings.ReplaceAll(rows[cmd.Name].valid, "$WORK", filepath.ToSlash(c.bed.work))
-				if params != "" {
-					params = "," + params
-				}
-				id := fmt.Sprintf("r%d-%d", round, i)
-				sent[id] = cmd.Name
-				lines = append(lines, fmt.Sprintf(`{"id":%q,"type":%q%s}`, id, cmd.Name, params))
-			}
+			enterState(c, tableStates[rnd.IntN(len(tableStates))])
+			lines, sent := fiftyCommands(c, rnd)
 			c.send(lines...)
 			if round%4 > 0 { // else the end of input comes in between
 				time.Sleep(5 * time.Minute)
@@ -52,6 +42,26 @@ func TestConcurrentCommands(t *testing.T) {
 	}
 }
 
+// fiftyCommands returns lines, and the name of the command by its id.
+func fiftyCommands(c *talk, rnd *rand.Rand) (lines []string, sent map[string]string) {
+	rows, sent := tableRows(), map[string]string{}
+	list := append(rpc.Commands(), rpc.Command{Name: "no_such_command"})
+	for i, at := range rnd.Perm(max(len(list), 50))[:50] {
+		name := list[at%len(list)].Name
+		id := fmt.Sprintf("r%d", i)
+		params := strings.ReplaceAll(rows[name].valid, "$WORK", filepath.ToSlash(c.bed.work))
+		if strings.HasSuffix(name, "bash") && name != "abort_bash" {
+			params = fmt.Sprintf(`"command":"echo of %s; sleep 0.0%d"`, id, rnd.IntN(9))
+		}
+		if params != "" {
+			params = "," + params
+		}
+		sent[id] = name
+		lines = append(lines, fmt.Sprintf(`{"id":%q,"type":%q%s}`, id, name, params))
+	}
+	return lines, sent
+}
+
 // checkAnswered checks that each command that was sent got one response of its name.
 func checkAnswered(t *testing.T, out string, sent map[string]string) {
 	t.Helper()
@@ -61,9 +71,16 @@ func checkAnswered(t *testing.T, out string, sent map[string]string) {
 			ID      string `json:"id"`
 			Type    string `json:"type"`
 			Command string `json:"command"`
+			Delta   string `json:"delta"`
+			Data    struct {
+				Output string `json:"output"`
+			} `json:"data"`
 		}
 		if err := jsonx.Unmarshal([]byte(line), &r); err != nil {
 			t.Errorf("%v: %s", err, line)
+		}
+		if output := r.Delta + r.Data.Output; strings.HasPrefix(output, "of ") && output != "of "+r.ID+"\n" {
+			t.Errorf("the output of another command: %s", line)
 		}
 		if r.Type != "response" || r.ID == "" {
 			continue

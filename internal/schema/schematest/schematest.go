@@ -7,6 +7,8 @@ package schematest
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -106,17 +108,25 @@ func (c *Contract) resolved(key string, s *jsonschema.Schema) (*jsonschema.Resol
 		return r, nil
 	}
 	needed := map[string]*jsonschema.Schema{} // resolving takes time
-	if name, ok := strings.CutPrefix(s.Ref, "#/$defs/"); ok {
-		needed[name] = c.Root.Defs[name]
-	}
-	for name, def := range c.Root.Defs {
-		if family, _, _ := strings.Cut(name, "."); family != "command" && family != "response" && family != "event" {
-			needed[name] = def
-		}
-	}
+	c.reach(s, needed)
 	r, err := (&jsonschema.Schema{Schema: c.Root.Schema, AllOf: []*jsonschema.Schema{s.CloneSchemas()}, Defs: needed}).Resolve(nil)
 	if err == nil {
 		c.ready[key] = r
 	}
 	return r, err
+}
+
+// reach collects the definitions that a schema refers to.
+func (c *Contract) reach(s *jsonschema.Schema, found map[string]*jsonschema.Schema) {
+	if name, ok := strings.CutPrefix(s.Ref, "#/$defs/"); ok && found[name] == nil {
+		found[name] = c.Root.Defs[name]
+		c.reach(found[name], found)
+	}
+	for _, list := range [][]*jsonschema.Schema{s.AnyOf, {s.Items, s.AdditionalProperties, s.Not}, slices.Collect(maps.Values(s.Properties))} {
+		for _, inner := range list {
+			if inner != nil {
+				c.reach(inner, found)
+			}
+		}
+	}
 }
