@@ -100,7 +100,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv(recordsDir, records)
 			return setupScript(env)
 		},
-		Condition:           condition,
+		Condition: condition,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"code":   cmdCode,
 			"types":  cmdTypes,

@@ -10,14 +10,35 @@ import (
 // one large record must not stay in memory for ever.
 const keepLimit = 1 << 20
 
-var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+// Records are encoded in a scratch buffer, which grows to the size of the largest, and
+// then copied to where they wait: into a chunk that many small ones share, or into memory
+// of just their size.
+var (
+	scratches = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+	chunks    = sync.Pool{New: func() any { return new([joinLimit]byte) }}
+)
 
-func getBuffer() *bytes.Buffer { return buffers.Get().(*bytes.Buffer) }
+func getScratch() *bytes.Buffer { return scratches.Get().(*bytes.Buffer) }
 
-func putBuffer(b *bytes.Buffer) {
+func putScratch(b *bytes.Buffer) {
 	if b.Cap() <= keepLimit {
 		b.Reset()
-		buffers.Put(b)
+		scratches.Put(b)
+	}
+}
+
+// place returns a copy of a line where others can join it, if it is a small one.
+func place(line []byte) []byte {
+	if len(line) > joinLimit {
+		return bytes.Clone(line)
+	}
+	return append(chunks.Get().(*[joinLimit]byte)[:0], line...)
+}
+
+// release gives the memory of lines back that were written.
+func release(lines []byte) {
+	if cap(lines) == joinLimit {
+		chunks.Put((*[joinLimit]byte)(lines[:joinLimit]))
 	}
 }
 

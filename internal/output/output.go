@@ -48,7 +48,7 @@ type Writer struct {
 
 // segment is a run of finished lines, or one line that is produced while it is written.
 type segment struct {
-	lines  *bytes.Buffer
+	lines  []byte
 	stream func(io.Writer) error
 }
 
@@ -82,19 +82,18 @@ func (o *Writer) Lift() {
 
 // Post appends an event and never blocks.
 func (o *Writer) Post(ev event.Event) {
-	buf := getBuffer()
-	if err := event.Append(buf, ev); err != nil {
-		putBuffer(buf)
-		return
+	buf := getScratch()
+	defer putScratch(buf)
+	if event.Append(buf, ev) == nil {
+		o.line(buf)
 	}
-	o.line(buf)
 }
 
 // Write appends v as one line and never blocks. The error is that of encoding v.
 func (o *Writer) Write(v any) error {
-	buf := getBuffer()
+	buf := getScratch()
+	defer putScratch(buf)
 	if err := jsonx.Write(buf, v); err != nil {
-		putBuffer(buf)
 		return err
 	}
 	o.line(buf)
@@ -149,22 +148,21 @@ func (o *Writer) Close(ctx context.Context) error {
 	return o.err
 }
 
-// line appends the record in buf, which the writer takes over.
+// line appends a copy of the record in buf.
 func (o *Writer) line(buf *bytes.Buffer) {
 	buf.WriteByte('\n')
+	line := buf.Bytes()
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.err != nil || o.closed {
-		putBuffer(buf)
 		return
 	}
-	o.waiting += buf.Len()
-	if n := len(o.queue); n > 0 && o.queue[n-1].lines != nil && o.queue[n-1].lines.Len()+buf.Len() <= joinLimit {
-		o.queue[n-1].lines.Write(buf.Bytes())
-		putBuffer(buf)
+	o.waiting += len(line)
+	if n := len(o.queue); n > 0 && o.queue[n-1].stream == nil && len(o.queue[n-1].lines)+len(line) <= joinLimit {
+		o.queue[n-1].lines = append(o.queue[n-1].lines, line...)
 		return // the writer has not come to this segment yet and will
 	}
-	o.queue = append(o.queue, segment{lines: buf})
+	o.queue = append(o.queue, segment{lines: place(line)})
 	o.changed.Broadcast()
 }
 
@@ -200,11 +198,10 @@ func (o *Writer) loop() {
 
 // write writes one segment and returns what it counted for in waiting.
 func (o *Writer) write(s segment) (counted int, err error) {
-	if s.lines != nil {
-		n := s.lines.Len()
-		_, err = patient{o.w}.Write(s.lines.Bytes())
-		putBuffer(s.lines)
-		return n, err
+	if s.stream == nil {
+		_, err = patient{o.w}.Write(s.lines)
+		release(s.lines)
+		return len(s.lines), err
 	}
 	dst := &sticky{w: patient{o.w}}
 	o.chunk.w = dst
