@@ -19,6 +19,7 @@ import (
 //	status:N:TEXT  an error of HTTP status N
 //	sh:COMMAND     a call of the bash tool, then "done: " and its result
 //	silent:        headers, and then nothing until the client leaves
+//	mute:COMMAND   as sh:, but silent once the result is there
 //	TEXT           "you said: " and the text
 //
 // Connections are kept alive, as real servers do.
@@ -27,12 +28,13 @@ type modelServer struct {
 	log string // the bodies of all requests, one a line; "" for none
 
 	mu    sync.Mutex
-	left  chan struct{} // one value for every client that left a silent answer
+	mute  chan struct{} // one value for every silent answer that began
+	left  chan struct{} // and for every client that left one
 	keyed []string      // the keys that came with requests
 }
 
 func newModelServer(log string) *modelServer {
-	s := &modelServer{log: log, left: make(chan struct{}, 100)}
+	s := &modelServer{log: log, mute: make(chan struct{}, 100), left: make(chan struct{}, 100)}
 	s.Server = httptest.NewServer(http.HandlerFunc(s.answer))
 	return s
 }
@@ -100,9 +102,16 @@ func (s *modelServer) answer(w http.ResponseWriter, r *http.Request) {
 	}
 	kind, rest, _ := strings.Cut(user, ":")
 	switch {
+	case kind == "silent", kind == "mute" && last.Role == "tool":
+		w.Header().Set("Content-Type", "text/event-stream")
+		w.WriteHeader(http.StatusOK)
+		w.(http.Flusher).Flush()
+		s.mute <- struct{}{}
+		<-r.Context().Done()
+		s.left <- struct{}{}
 	case last.Role == "tool":
 		stream(w, delta("done: "+text(last.Content)), finish("stop"))
-	case kind == "sh":
+	case kind == "sh", kind == "mute":
 		args, _ := jsonx.Marshal(map[string]string{"command": rest})
 		quoted, _ := jsonx.Marshal(string(args))
 		stream(w, `{"tool_calls":[{"index":0,"id":"c1","type":"function","function":{"name":"bash","arguments":`+string(quoted)+`}}]}`, finish("tool_calls"))
@@ -112,12 +121,6 @@ func (s *modelServer) answer(w http.ResponseWriter, r *http.Request) {
 		n, reason, _ := strings.Cut(rest, ":")
 		status, _ := strconv.Atoi(n)
 		http.Error(w, `{"error":{"message":"`+reason+`"}}`, status)
-	case kind == "silent":
-		w.Header().Set("Content-Type", "text/event-stream")
-		w.WriteHeader(http.StatusOK)
-		w.(http.Flusher).Flush()
-		<-r.Context().Done()
-		s.left <- struct{}{}
 	default:
 		stream(w, delta("you said: "), delta(user), finish("stop"))
 	}

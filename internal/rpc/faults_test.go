@@ -5,6 +5,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -282,6 +283,32 @@ func TestNewSessionThatCannotBeMade(t *testing.T) {
 		c.hi()
 		if file := c.bed.shortEntries(c.bed.read(c.bed.stores[0].Path())); !strings.Contains(file, "still here") || strings.Count(file, `"hi"`) != 2 {
 			t.Errorf("session:\n%s", file)
+		}
+	})
+}
+
+// Field report 56: a write that fails does not leave anybody waiting: an abort whose
+// answer cannot be stored is answered, the run settles, and the session goes on.
+func TestAbortThatCannotBeStored(t *testing.T) {
+	var f *fault
+	inBubble(t, repeats, func(b *testbed) { f = failAt(b, "assistant", "some ") }, func(c *talk) {
+		c.hi()
+		c.send(`{"type":"prompt","message":"long"}`)
+		c.await("message_update", "some ")
+		c.send(`{"id":"a","type":"abort"}`)
+		c.await("agent_settled", "")
+		synctest.Wait()
+		want(t, c.since(`message_end user ["long"]`), `
+message_start assistant
+message_end assistant error (storing a message: …
+turn_end results=0
+agent_end messages=2 willRetry=false
+{"type":"agent_settled","aborted":true}
+{"id":"a","type":"response","command":"abort","success":true}`)
+		f.repair()
+		c.hi()
+		if got := c.lines(); got[len(got)-1] != `{"type":"agent_settled","aborted":false}` {
+			t.Errorf("the next prompt: %v", got[len(got)-1])
 		}
 	})
 }
