@@ -116,7 +116,7 @@ func (s *server) execute(req *request) {
 // the host's to ignore; without a string id it is no answer.
 func (s *server) dialogAnswer(req *request) bool {
 	var id string
-	if jsonx.Unmarshal(req.id, &id) != nil {
+	if req.id.Kind() != '"' || jsonx.Unmarshal(req.id, &id) != nil {
 		return false
 	}
 	if !s.questions.take(id, req.line) && s.cfg.DialogAnswer != nil {
