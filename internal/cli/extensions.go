@@ -177,7 +177,7 @@ func (x *extensions) host() ext.Host {
 			return nil, engine.ErrShutdown
 		},
 		SendMessage: func(m llm.CustomMessage, o ext.SendOptions) error {
-			return x.eng.SendCustom(&m, engine.Delivery(o.DeliverAs), o.TriggerTurn)
+			return x.eng.SendCustom(&m, engine.InputKind(o.DeliverAs), o.TriggerTurn)
 		},
 		SendUser: x.sendUser, AppendEntry: x.eng.AppendEntry,
 		SetModel: x.eng.UseModel, SetThinking: x.eng.UseThinking,

@@ -6,14 +6,16 @@ import (
 	"github.com/isotope-agent/isotope/internal/llm"
 )
 
-// InputKind says by which command a text came.
+// InputKind says how something comes in.
 type InputKind string
 
-// The commands that bring text, and the values of streamingBehavior.
+// The commands that bring text, the values of streamingBehavior, and how extensions
+// deliver messages.
 const (
 	InputPrompt   InputKind = "prompt"
 	InputSteer    InputKind = "steer"
 	InputFollowUp InputKind = "followUp"
+	InputNextTurn InputKind = "nextTurn" // with the next prompt; of extensions only
 )
 
 // Input is a text on its way in. Behavior says how a prompt queues itself when a run

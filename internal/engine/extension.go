@@ -16,17 +16,6 @@ import (
 // session that is being replaced waits for it. They are not called on the engine
 // goroutine.
 
-// Delivery says when a message of an extension comes in.
-type Delivery string
-
-// The deliveries of the extension API. The empty one is DeliverSteer while a run is
-// active, and else at once.
-const (
-	DeliverSteer    Delivery = "steer"
-	DeliverFollowUp Delivery = "followUp"
-	DeliverNextTurn Delivery = "nextTurn" // with the next prompt
-)
-
 // Glance is what an extension sees of the session, as far as it is at hand.
 type Glance struct {
 	Model    *llm.Model
@@ -68,25 +57,25 @@ func (e *Engine) SystemPrompt() string {
 	return e.systemPrompt(tools)
 }
 
-// SendCustom brings a message of an extension in: into a queue while a run is active, and
-// else into the conversation, with a run when trigger is set. An error says that it did
-// not come in.
-func (e *Engine) SendCustom(m *llm.CustomMessage, how Delivery, trigger bool) error {
+// SendCustom brings a message of an extension in: into a queue while a run is active, that
+// of steers unless how says another, and else into the conversation, with a run when
+// trigger is set. An error says that it did not come in.
+func (e *Engine) SendCustom(m *llm.CustomMessage, how InputKind, trigger bool) error {
 	err := error(ErrShutdown)
 	e.sync(func() { err = e.sendCustom(m, how, trigger) })
 	return err
 }
 
-func (e *Engine) sendCustom(m *llm.CustomMessage, how Delivery, trigger bool) error {
+func (e *Engine) sendCustom(m *llm.CustomMessage, how InputKind, trigger bool) error {
 	switch {
 	case e.closing && (trigger || e.held()): // nothing begins any more
 		return ErrShutdown
-	case how == DeliverNextTurn:
+	case how == InputNextTurn:
 		e.nextTurn = append(e.nextTurn, m)
 		return nil
 	case e.held():
 		list := &e.queues.steering
-		if how == DeliverFollowUp {
+		if how == InputFollowUp {
 			list = &e.queues.followUp
 		}
 		*list = append(*list, &queued{msg: m, hidden: true})
