@@ -16,6 +16,7 @@ const readSize = 64 << 10
 type streams struct {
 	r, w [2]*os.File
 	out  func(Chunk)
+	text [2]*nativeText
 	eof  chan struct{} // closed when both readers are done
 
 	left      atomic.Int32 // readers that are not done
@@ -29,6 +30,7 @@ type streams struct {
 func newStreams() (*streams, error) {
 	s := &streams{eof: make(chan struct{}), base: time.Now()}
 	for i := range s.r {
+		s.text[i] = newNativeText()
 		var err error
 		if s.r[i], s.w[i], err = os.Pipe(); err != nil {
 			s.closeAll()
@@ -79,9 +81,15 @@ func (s *streams) read(ch Channel) {
 // emit delivers p; mu is held.
 func (s *streams) emit(ch Channel, p []byte) {
 	if !s.closed {
-		s.out(Chunk{Channel: ch, Data: p})
+		s.deliver(ch, s.text[ch].decode(p, false))
 	}
 	s.last.Store(int64(time.Since(s.base)))
+}
+
+func (s *streams) deliver(ch Channel, text []byte) {
+	if len(text) > 0 {
+		s.out(Chunk{Channel: ch, Data: text})
+	}
 }
 
 // silence returns for how long nothing has come. A chunk that is still being dealt
@@ -111,6 +119,9 @@ func (s *streams) stop() {
 		}
 	}
 	s.mu.Lock()
+	for i, t := range s.text {
+		s.deliver(Channel(i), t.decode(nil, true))
+	}
 	s.closed = true
 	s.mu.Unlock()
 	for _, r := range s.r {
