@@ -119,7 +119,7 @@ var owners = map[string][]string{
 	"golang.org/x/sys":                   {"proc", "atomicfile", "fslock", "session", "compact", "cli"},
 	"golang.org/x/sync":                  {"*"},
 	"golang.org/x/term":                  {"cli"},
-	"golang.org/x/text":                  {"textdiff", "tool/builtin"},
+	"golang.org/x/text":                  {"proc", "textdiff", "tool/builtin"},
 	"github.com/aws/aws-sdk-go-v2":       {"llm/bedrock"},
 	"github.com/evanw/esbuild":           {"ext/bundle"},
 	"modernc.org/quickjs":                {"ext/js"},

@@ -22,6 +22,9 @@ func protocol() llmtest.Protocol {
 	}
 }
 
+// Among the fixtures: an answer without a finish reason (field report 103: done-without-*),
+// an echo of empty custom tools beside a call (104: tool-custom-echo), arguments that are
+// cut or null (105, 106), calls with one id (107), thinking and text in one chunk (112).
 func TestConformance(t *testing.T) { llmtest.Run(t, protocol()) }
 
 func stop(reason llm.StopReason) func(*llmtest.Expected) {

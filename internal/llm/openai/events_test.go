@@ -45,6 +45,7 @@ func shown(events []llm.Event) []string {
 }
 
 // Blocks end at the end of the stream, in their order; a call's first delta may be empty.
+// Of a chunk with thinking and text the thinking comes first (field report 112).
 func TestOrderOfEvents(t *testing.T) {
 	for name, want := range map[string][]string{
 		"thinking-and-text-in-one-chunk": {

@@ -25,6 +25,9 @@ func protocol() llmtest.Protocol {
 	}
 }
 
+// Among the fixtures: calls that come without an index, also interleaved (field report
+// 109: tools-without-index*), calls with one id (107), text in the event that opens its
+// block (112: text-in-the-first-event), calls that are cut (105).
 func TestConformance(t *testing.T) { llmtest.Run(t, protocol()) }
 
 // bareIDs shows tool call ids as the recordings' index has them: without the item id.

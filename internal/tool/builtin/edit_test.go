@@ -47,6 +47,8 @@ func TestEditResult(t *testing.T) {
 		`{"diff":" 1 one\n-2 two\n-3 three\n+2 TWO\n+3 THREE","patch":"--- crlf.txt\n+++ crlf.txt\n@@ -1,3 +1,3 @@\n one\n-two\n-three\n+TWO\n+THREE\n","firstChangedLine":2}`)
 }
 
+// Among others field report 133: edits are matched against the original text, and what
+// is special in a replacement of JavaScript is plain here.
 func TestEditContent(t *testing.T) {
 	bom := "\ufeff"
 	for _, tt := range []struct {

@@ -63,7 +63,7 @@ func (t *findTool) Run(ctx context.Context, call tool.Call, _ func(tool.Result))
 	case !st.IsDir():
 		return tool.Result{}, fmt.Errorf(notADirectory, root)
 	}
-	wanted, err := parseFind(args.Pattern, root)
+	wanted, err := parseFind(args.Pattern, root, runtime.GOOS == "windows")
 	if err != nil {
 		return tool.Result{}, err
 	}
@@ -83,10 +83,11 @@ type findPattern struct {
 	root  string // put in front of a path when the pattern is absolute
 }
 
-// parseFind reads a pattern. One in lower case matches whatever the case.
-func parseFind(text, root string) (*findPattern, error) {
+// parseFind reads a pattern. One in lower case matches whatever the case. With windows,
+// where no name can have one, a backslash is a slash.
+func parseFind(text, root string, windows bool) (*findPattern, error) {
 	pattern := text
-	if runtime.GOOS == "windows" {
+	if windows {
 		pattern = strings.ReplaceAll(pattern, `\`, "/")
 	}
 	for strings.HasPrefix(pattern, "./") {

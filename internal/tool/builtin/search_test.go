@@ -13,6 +13,7 @@ import (
 
 	"github.com/isotope-agent/isotope/internal/jsonx"
 	"github.com/isotope-agent/isotope/internal/tool"
+	"github.com/isotope-agent/isotope/internal/walk"
 )
 
 // project is a small tree, in a repository or not.
@@ -254,5 +255,28 @@ func BenchmarkGrep(b *testing.B) {
 		if err != nil || res.Content.PlainText("") != "d03/needle.go:1: NEEDLE" {
 			b.Fatal(res, err)
 		}
+	}
+}
+
+// Field report 134: a glob with the separators of Windows finds what one with slashes does.
+func TestFindGlobOfWindows(t *testing.T) {
+	for _, windows := range []bool{true, false} {
+		p, err := parseFind(`src\**\*.go`, "/work", windows)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := p.match(walk.Entry{Path: "src/a/b.go"}); got != windows {
+			t.Errorf("windows %v: found %v", windows, got)
+		}
+	}
+}
+
+// Field report 134: lines around the matches are not gathered for a whole large file.
+func TestGrepContextTakesLittleMemory(t *testing.T) {
+	f := newFolder(t)
+	f.write("large", strings.Repeat("a line with a needle in it and some more text\n", 500_000))
+	var err error
+	if n := allocated(func() { _, err = f.call("grep", `{"pattern":"needle","context":1000,"limit":100}`) }); err != nil || n > 8<<20 {
+		t.Errorf("%v, %d bytes allocated for a file of 23 MB", err, n)
 	}
 }

@@ -158,6 +158,7 @@ func TestResolve(t *testing.T) {
 	}
 }
 
+// Field report 134: paths as the shells of Windows write them.
 func TestShellPath(t *testing.T) {
 	for path, want := range map[string]string{
 		"/c/Users/x":  `C:\Users\x`,
