@@ -135,11 +135,16 @@ func TestNoSurvivors(t *testing.T) {
 	ends := map[string]func(*process){
 		"end of input": (*process).closeInput,
 		"SIGTERM":      func(p *process) { p.signal(syscall.SIGTERM) },
+		"SIGHUP":       func(p *process) { p.signal(syscall.SIGHUP) },
+		"SIGINT":       func(p *process) { p.signal(syscall.SIGINT) },
 		"SIGKILL":      func(p *process) { p.signal(syscall.SIGKILL) },
 		"stdout closed": func(p *process) {
 			p.stdout.Close()
 			_, _ = p.stdin.Write([]byte(`{"type":"get_state"}` + "\n"))
 		},
+	}
+	if signal.Ignored(syscall.SIGHUP) {
+		delete(ends, "SIGHUP") // these tests were started with nohup
 	}
 	for name, end := range ends {
 		t.Run(name, func(t *testing.T) {
