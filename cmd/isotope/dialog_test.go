@@ -41,6 +41,9 @@ func TestDialogs(t *testing.T) {
 		"cancelled": {func(string) string { return `"cancelled":true` }, `["none",false,"none","none",false]`},
 		"wrong":     {func(string) string { return `"value":7,"confirmed":"yes"` }, `["none",false,"none","none",false]`},
 	} {
+		if underRace && name != "cancelled" {
+			continue // the JavaScript engine takes its time there
+		}
 		t.Run(name, func(t *testing.T) {
 			p := start(t, "--mode", "rpc", "--model", "scripted/demo", "--no-session", "-e", file)
 			p.send(`{"id":"p","type":"prompt","message":"/ask"}`)
