@@ -20,7 +20,7 @@ import (
 )
 
 // patience is how long a test waits for what must come. It is a safety net only.
-const patience = 30 * time.Second
+const patience = 90 * time.Second
 
 // process is the program as a client runs it: a child behind three pipes.
 type process struct {
