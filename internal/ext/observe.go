@@ -5,7 +5,6 @@ import (
 	"sync"
 
 	"github.com/isotope-agent/isotope/internal/event"
-	"github.com/isotope-agent/isotope/internal/jsonx"
 	"github.com/isotope-agent/isotope/internal/llm"
 )
 
@@ -14,12 +13,12 @@ import (
 type turns struct {
 	mu      sync.Mutex
 	index   int
-	partial *partial
+	growing *event.Growing // nil when nobody looks
 }
 
 func (t *turns) reset() {
 	t.mu.Lock()
-	t.index, t.partial = 0, nil
+	t.index, t.growing = 0, nil
 	t.mu.Unlock()
 }
 
@@ -86,7 +85,7 @@ func (x *Extensions) describe(g *generation, ev event.Event) (string, any) {
 		x.turns.begin(g, ev)
 		return "message_start", ev
 	case event.MessageUpdate:
-		return "message_update", x.turns.update(g, ev)
+		return "message_update", x.turns.update(ev)
 	case event.ToolExecutionStart:
 		return "tool_execution_start", ev
 	case event.ToolExecutionUpdate:
@@ -120,89 +119,25 @@ func outcome(m llm.Message) string {
 	return "completed"
 }
 
-// partial is a message that streams, as far as it has come.
-type partial struct {
-	head    llm.Message
-	content []map[string]any
-}
-
 // begin keeps the head of a message when somebody wants to see it grow.
 func (t *turns) begin(g *generation, ev event.MessageStart) {
-	t.partial = nil
+	t.growing = nil
 	if g.has("message_update") {
-		t.partial = &partial{head: ev.Message}
+		t.growing = &event.Growing{}
+		t.growing.Begin(ev)
 	}
 }
 
 // update adds a step to the message and returns what a handler sees: the step, and the
 // message so far.
-func (t *turns) update(g *generation, ev event.MessageUpdate) any {
+func (t *turns) update(ev event.MessageUpdate) any {
 	payload := struct {
-		Message jsonx.Raw    `json:"message"`
-		Update  event.Update `json:"assistantMessageEvent"`
-		Usage   *llm.Usage   `json:"usage,omitzero"`
-	}{Message: jsonx.Raw("null"), Update: ev.Update, Usage: ev.Usage}
-	if t.partial == nil || !g.has("message_update") {
-		return payload
-	}
-	t.partial.add(ev.Update)
-	if raw, err := t.partial.json(); err == nil {
-		payload.Message = raw
+		Message *llm.AssistantMessage `json:"message"`
+		Update  event.Update          `json:"assistantMessageEvent"`
+		Usage   *llm.Usage            `json:"usage,omitzero"`
+	}{Update: ev.Update, Usage: ev.Usage}
+	if t.growing != nil {
+		payload.Message = t.growing.Add(ev)
 	}
 	return payload
-}
-
-func (p *partial) block(i int) map[string]any {
-	for len(p.content) <= i {
-		p.content = append(p.content, map[string]any{"type": "text", "text": ""})
-	}
-	return p.content[i]
-}
-
-func (p *partial) add(u event.Update) {
-	switch u := u.(type) {
-	case event.BlockStart:
-		p.block(u.ContentIndex)
-		switch u.Type {
-		case event.TypeThinkingStart:
-			p.content[u.ContentIndex] = map[string]any{"type": "thinking", "thinking": ""}
-		case event.TypeToolCallStart:
-			p.content[u.ContentIndex] = map[string]any{"type": "toolCall", "id": u.ID, "name": u.ToolName, "arguments": map[string]any{}}
-		}
-	case event.Delta:
-		b := p.block(u.ContentIndex)
-		if k := textMember(b); k != "" {
-			s, _ := b[k].(string)
-			b[k] = s + u.Delta
-		}
-	case event.TextEnd:
-		if b := p.block(u.ContentIndex); textMember(b) != "" {
-			b[textMember(b)] = u.Content
-		}
-	case event.ToolCallEnd:
-		p.block(u.ContentIndex)["arguments"] = u.ToolCall.Arguments
-	}
-}
-
-func textMember(b map[string]any) string {
-	switch b["type"] {
-	case "text":
-		return "text"
-	case "thinking":
-		return "thinking"
-	}
-	return ""
-}
-
-func (p *partial) json() (jsonx.Raw, error) {
-	head, err := jsonx.Marshal(p.head)
-	if err != nil {
-		return nil, err
-	}
-	var o jsonx.Object
-	if err := o.Merge(head); err != nil {
-		return nil, err
-	}
-	o.Set("content", p.content)
-	return jsonx.Marshal(&o)
 }
