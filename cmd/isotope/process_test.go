@@ -33,6 +33,7 @@ type process struct {
 	lines  chan string // of stdout, closed at its end; nil until follow
 	stderr lockedBuffer
 	exited chan struct{}
+	torn   bool // stdout may end with half a line: the program will be killed
 }
 
 // lockedBuffer is a bytes.Buffer for several goroutines.
@@ -120,6 +121,9 @@ func (p *process) follow() {
 			line, err := r.ReadString('\n')
 			if line != "" {
 				if !strings.HasSuffix(line, "\n") {
+					if p.torn {
+						return
+					}
 					p.t.Errorf("no whole line on stdout: %.200q", line)
 				} else if err := contract.Check(line); err != nil {
 					p.t.Errorf("no record on stdout: %v: %.200q", err, line)
