@@ -26,6 +26,7 @@ type flags struct {
 	print, help, version                          bool
 	continueLast, resume, noSession               bool
 	session, sessionID, sessionDir, fork, name    string
+	durability                                    string
 	provider, model, apiKey, thinking             string
 	models, tools, excludeTools                   string
 	noTools, noBuiltinTools, noContextFiles       bool
@@ -67,6 +68,7 @@ func define() (*pflag.FlagSet, *flags) {
 	fs.StringVar(&f.fork, "fork", "", "")
 	fs.BoolVar(&f.snapshots, "snapshots", false, "")
 	fs.BoolVar(&f.readOnly, "read-only", false, "")
+	fs.StringVar(&f.durability, "durability", "", "")
 	fs.StringVarP(&f.name, "name", "n", "", "")
 	fs.StringVar(&f.provider, "provider", "", "")
 	fs.StringVar(&f.model, "model", "", "")
@@ -175,6 +177,11 @@ func (f *flags) check() error {
 			return err
 		}
 	}
+	if f.set["durability"] {
+		if _, err := session.ParseDurability(f.durability); err != nil {
+			return fmt.Errorf("--%w", err)
+		}
+	}
 	if f.provider != "" && f.model == "" {
 		return errors.New("--provider needs --model: name the model too, or use --model provider/id")
 	}
@@ -189,7 +196,7 @@ func (f *flags) check() error {
 
 func (f *flags) checkSession() error {
 	var chosen []string
-	for _, name := range []string{"fork", "session", "continue", "session-id", "no-session"} {
+	for _, name := range []string{"fork", "session", "continue", "resume", "session-id", "no-session"} {
 		if f.set[name] {
 			chosen = append(chosen, "--"+name)
 		}

@@ -21,12 +21,14 @@ Model:
 
 Session:
   -c, --continue           continue the newest session of this folder
+  -r, --resume             choose one of this folder's sessions (in a terminal)
   --session PATH|ID        continue that session; a path that is not there is made
   --fork PATH|ID           continue a copy of that session in this folder
   --session-id ID          use that id, create the session if it is not there
   --session-dir DIR        where sessions are kept
   --no-session             keep nothing on disk
   --read-only              open the session to look only
+  --durability WHEN        when the session is forced to the disk: none, settle (default), entry
   -n, --name NAME          display name of the session
 
 Tools and prompt:

@@ -15,7 +15,7 @@ func (a *app) json(ctx context.Context) int {
 	if err != nil {
 		return failed(a.std.err, err)
 	}
-	store, err := a.openSession()
+	store, err := a.openSession(ctx)
 	if err != nil {
 		return failed(a.std.err, err)
 	}
@@ -50,7 +50,7 @@ func (a *app) print(ctx context.Context) int {
 		st = newStatus(a.std.err, a.colored())
 		a.std.err = st // what is told takes the spinner's line
 	}
-	store, err := a.openSession()
+	store, err := a.openSession(ctx)
 	if err != nil {
 		return failed(a.std.err, err)
 	}

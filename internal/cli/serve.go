@@ -14,7 +14,7 @@ func (a *app) serve(ctx context.Context) int {
 	if len(a.flags.args) > 0 {
 		a.warn("arguments mean nothing in RPC mode: send prompts as commands on standard input")
 	}
-	store, err := a.openSession()
+	store, err := a.openSession(ctx)
 	if err != nil {
 		return failed(a.std.err, err)
 	}

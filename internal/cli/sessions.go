@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -14,7 +15,6 @@ import (
 
 // Texts about sessions at start (atomic-facts.md 13).
 const (
-	textResume       = "--resume needs a terminal to choose in: use --continue for the newest session, or --session with an id or a path"
 	textNoSession    = "%w. Give its path or the beginning of its id, or use --continue for the newest session of this folder"
 	textNewWithID    = "No session found with id '%s'; creating a new session."
 	textNewAtPath    = "There is no session file %s; creating a new session there."
@@ -77,6 +77,7 @@ func (a *app) anywhere() []session.Folder {
 func (a *app) sessionConfig() session.Config {
 	return session.Config{
 		Dir: a.sessionDir(), Cwd: a.at().cwd, Name: a.flags.name, AppName: a.dialect.SessionWord(),
+		Durability: session.Durability(a.flags.durability),
 		MemoryOnly: a.flags.noSession, Registry: a.sessions, Warn: a.warn,
 	}
 }
@@ -94,11 +95,15 @@ func (a *app) newStore(parent string) (*session.Store, error) {
 
 // openSession opens or makes the session that the flags name. The errors are start-up
 // errors and say what to do next.
-func (a *app) openSession() (*session.Store, error) {
+func (a *app) openSession(ctx context.Context) (*session.Store, error) {
 	f := a.flags
 	switch {
 	case f.resume:
-		return nil, errors.New(textResume)
+		path, err := a.chooseSession(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return a.resume(path)
 	case f.set["fork"]:
 		return a.fork()
 	case f.set["session"]:

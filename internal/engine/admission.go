@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/isotope-agent/isotope/internal/llm"
+	"github.com/isotope-agent/isotope/internal/session"
 )
 
 // InputKind says how something comes in.
@@ -256,6 +257,8 @@ func (e *Engine) decide(it *incoming, p prepared) (again bool) {
 		e.settleParked()
 	}
 	switch {
+	case e.store.ReadOnly():
+		it.reply("", session.ErrReadOnly)
 	case in.Kind == InputSteer, in.Kind == InputPrompt && e.held() && in.Behavior == InputSteer:
 		e.enqueue(&e.queues.steering, p.msg)
 		it.reply(Queued, nil)

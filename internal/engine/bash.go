@@ -42,6 +42,10 @@ func (e *Engine) Bash(req BashRequest, reply func(proc.BashResult, error)) {
 			reply(proc.BashResult{}, ErrShutdown)
 			return
 		}
+		if e.store.ReadOnly() {
+			reply(proc.BashResult{}, session.ErrReadOnly)
+			return
+		}
 		b := &bashCommand{req: req, store: e.store.Retain()}
 		b.ctx, b.cancel = context.WithCancelCause(e.ctx)
 		e.bash[b] = struct{}{}

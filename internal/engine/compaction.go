@@ -7,6 +7,7 @@ import (
 	"github.com/isotope-agent/isotope/internal/compact"
 	"github.com/isotope-agent/isotope/internal/event"
 	"github.com/isotope-agent/isotope/internal/jsonx"
+	"github.com/isotope-agent/isotope/internal/session"
 )
 
 // errTakenOver cancels an automatic compaction, and the run that it belongs to, when a
@@ -69,6 +70,10 @@ func (e *Engine) compacting() bool { return e.comp.manual != nil }
 func (e *Engine) Compact(instructions string, reply func(any, error)) {
 	refuse := func(err error) { reply(nil, err) }
 	step := func() {
+		if e.store.ReadOnly() {
+			refuse(session.ErrReadOnly)
+			return
+		}
 		if m := e.comp.manual; m != nil {
 			m.replies = append(m.replies, reply)
 			return

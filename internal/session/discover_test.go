@@ -88,6 +88,7 @@ func TestLatestAndFind(t *testing.T) {
 	}
 }
 
+// Field report 85: folders that are links are looked into.
 func TestFoldersFollowsLinks(t *testing.T) {
 	root, elsewhere := t.TempDir(), t.TempDir()
 	path := put(t, elsewhere, "t_x.jsonl", header("x", "/"), 0)

@@ -199,6 +199,8 @@ func TestDurability(t *testing.T) {
 	}
 }
 
+// Field reports 68 and 69: a last line without its end is not glued to the next one, and
+// half a line does not stay.
 func TestTails(t *testing.T) {
 	whole := testHeader + "\n" + entryLine("a", "") + "\n"
 	for name, tt := range map[string]struct {

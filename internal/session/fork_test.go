@@ -33,6 +33,7 @@ func forkable(t *testing.T, cfg Config) (s *Store, ids map[string]string) {
 	return s, ids
 }
 
+// Field report 75: the labels that a fork leaves out of its path break no chain of parents.
 func TestForkAndClone(t *testing.T) {
 	for name, memory := range map[string]bool{"file": false, "memory": true} {
 		t.Run(name, func(t *testing.T) {
@@ -97,6 +98,7 @@ func TestForkAndClone(t *testing.T) {
 	}
 }
 
+// Field report 74: a fork before any message has one header.
 func TestForkBeforeTheFirstMessageHasNoFileYet(t *testing.T) {
 	s, ids := forkable(t, testConfig(t.TempDir()))
 	text, f, err := s.Fork(ids["u1"])
@@ -209,6 +211,7 @@ func TestForkKeepsTheVerbatimBoundary(t *testing.T) {
 	}
 }
 
+// Field report 76: an import overwrites nothing and leaves nothing behind when it fails.
 func TestImportNeverOverwrites(t *testing.T) {
 	src := writeTestFile(t, testHeader+"\n"+entryLine("a", "")+"\n")
 	cfg := testConfig(filepath.Join(t.TempDir(), "new"))

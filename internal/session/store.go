@@ -114,6 +114,9 @@ func (s *Store) Saved() bool { return s.src != nil }
 // Persistent reports whether the session is meant to have a file.
 func (s *Store) Persistent() bool { return !s.cfg.MemoryOnly }
 
+// ReadOnly reports whether the session was opened to look: every Append fails.
+func (s *Store) ReadOnly() bool { return s.cfg.ReadOnly }
+
 // Name returns the name that the session was given last, "" for none.
 func (s *Store) Name() string { return s.name }
 
