@@ -6,10 +6,14 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/isotope-agent/isotope/internal/dialect"
+	"github.com/isotope-agent/isotope/internal/schema/schematest"
 )
 
 // buffer is a stream that remembers what was written.
@@ -82,7 +86,17 @@ func callWith(t *testing.T, std stdio, lim limits, args ...string) outcome {
 		std.err = &stderr
 	}
 	code := run(context.Background(), append([]string{"isotope"}, args...), std, lim)
+	if i := slices.Index(args, "--mode"); i >= 0 && args[i+1] != modePrint && code != exitClientGone {
+		checkRecords(t, out.String())
+	}
 	return outcome{code, out.String(), stderr.String()}
+}
+
+// checkRecords checks what RPC or JSON mode wrote against the schema.
+func checkRecords(t *testing.T, out string) {
+	t.Helper()
+	d, _ := dialect.Named(dialect.Isotope)
+	schematest.Lines(t, d, out)
 }
 
 // script writes a script for the scripted provider and returns the flag's value.

@@ -23,13 +23,9 @@ func TestBlockedStdoutDoesNotHoldTheProgram(t *testing.T) {
 	stuck.w = io.Discard
 	defer close(stuck.open)
 	in := strings.NewReader(`{"type":"get_state"}` + "\n")
-	began := time.Now()
 	got := callWith(t, stdio{in: in, out: stuck}, lim, "--mode", "rpc", "--model", "scripted/demo", "--no-session")
 	if got.code != exitClientGone || !strings.Contains(got.stderr, "standard output is blocked") {
 		t.Errorf("got %+v", got)
-	}
-	if d := time.Since(began); d > 5*time.Second {
-		t.Errorf("it took %v", d)
 	}
 }
 
@@ -57,13 +53,14 @@ func TestSlowReaderGetsEverything(t *testing.T) {
 	}
 	write(t, file, lines.String())
 	lim := quick()
-	lim.leave = 150 * time.Millisecond
-	out := &trickle{pause: 40 * time.Millisecond} // 800 KB are 13 pieces: 520 ms in all
+	lim.leave = 3 * time.Second                    // a loaded machine may stand still for a while
+	out := &trickle{pause: 250 * time.Millisecond} // 800 KB are 13 pieces: 3.25 s in all
 	in := strings.NewReader(`{"type":"get_entries"}` + "\n")
 	got := callWith(t, stdio{in: in, out: out}, lim, "--mode", "rpc", "--model", "scripted/demo", "--session", file)
 	if got.code != 0 || got.stderr != "" {
 		t.Errorf("got %+v", got)
 	}
+	checkRecords(t, out.buf.String())
 	if text := out.buf.String(); !strings.HasSuffix(text, "}\n") || len(text) < 800_000 {
 		t.Errorf("%d bytes of %s", len(text), dir)
 	}
@@ -84,6 +81,7 @@ func TestJSONModeWaitsForItsReader(t *testing.T) {
 		t.Errorf("got %+v, output:\n%s", got, out.String())
 	}
 
+	checkRecords(t, out.String())
 	stuck := &gate{open: make(chan struct{}), w: io.Discard}
 	defer close(stuck.open)
 	ctx, cancel := context.WithCancelCause(context.Background())

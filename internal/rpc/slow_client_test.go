@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/isotope-agent/isotope/internal/output"
+	"github.com/isotope-agent/isotope/internal/schema/schematest"
 )
 
 // bigModel makes get_available_models answer with 3 MB.
@@ -89,6 +90,7 @@ func TestCloseWhenTheClientDoesNotRead(t *testing.T) {
 		if got := c.bed.shortEntries(c.bed.read(c.bed.stores[0].Path())); !strings.Contains(got, "message assistant aborted") {
 			t.Errorf("the aborted answer is not stored:\n%.300s", got)
 		}
+		schematest.Lines(c.t, c.bed.dialect, c.out.String())
 		if out := c.out.String(); !strings.HasSuffix(out, "{\"type\":\"agent_settled\",\"aborted\":true}\n") {
 			t.Error("the run was not told as settled")
 		}
