@@ -76,16 +76,16 @@ func (a *app) readStdin(ctx context.Context, haveArgument bool) (string, error) 
 		}
 		done <- outcome{b.String(), err}
 	}()
-	var soon, late <-chan time.Time
+	var soon, late <-chan time.Time // late comes behind soon
 	if haveArgument {
-		soon, late = time.After(a.limits.hint), time.After(a.limits.giveUp)
+		soon = time.After(a.limits.hint)
 	}
 	for {
 		select {
 		case <-first:
 			first, soon, late = nil, nil, nil
 		case <-soon:
-			soon = nil
+			soon, late = nil, time.After(a.limits.giveUp-a.limits.hint)
 			a.note(textStdinHint)
 		case <-late:
 			a.warn(textStdinSilent)
