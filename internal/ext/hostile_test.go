@@ -82,9 +82,10 @@ func TestSwitchedOff(t *testing.T) {
 }
 
 // Promises that feed themselves cannot be taken out of the engine: it is given up,
-// everything fails closed, and the session goes on.
+// everything fails closed, and the session goes on. There are many of them, because the
+// limit that strikes in one of their steps ends that one.
 func TestEndlessMicrotasks(t *testing.T) {
-	b := newBed(t, `const again = () => Promise.resolve().then(again); export default (pi) => { pi.on("input", () => { again(); }); pi.on("tool_call", () => {}); };`, withLimits(short))
+	b := newBed(t, `const again = () => Promise.resolve().then(again); export default (pi) => { pi.on("input", () => { for (let i = 0; i < 500; i++) again(); }); pi.on("tool_call", () => {}); };`, withLimits(short))
 	h := b.x.Hooks()
 	for range 5 {
 		if _, err := h.Input(t.Context(), engine.Input{Text: "x"}); err != nil {

@@ -159,3 +159,24 @@ func TestShutdownAnswersDialogs(t *testing.T) {
 		t.Error(b.log())
 	}
 }
+
+// Whatever a script passes, clients get records of the protocol (the host checks each).
+func TestDialogsOfCarelessScripts(t *testing.T) {
+	b := newBed(t, `export default (pi) => {
+		pi.registerCommand("tell", { handler: async (a, ctx) => {
+			ctx.ui.notify(42, "success"); ctx.ui.notify(); ctx.ui.setStatus(1, 2); ctx.ui.setStatus("k", null); ctx.ui.setTitle(new Date(0));
+			ctx.ui.setWidget("w", "one\ntwo", { placement: "left" }); ctx.ui.setWidget("w", [1, null]); ctx.ui.setEditorText({ toString: () => "obj" });
+			await ctx.ui.select(undefined, new Set([1, "b"]), { timeout: "5" }); await ctx.ui.input(null, 7); await ctx.ui.editor("E", false);
+		} });
+	};`, withAnswers(answerAll))
+	b.run("/tell")
+	for _, want := range []string{
+		`ui notify {"message":"42"}`, `ui notify {"message":""}`, `ui setStatus {"statusKey":"1","statusText":"2"}`, `ui setStatus {"statusKey":"k"}`,
+		`ui setWidget {"widgetKey":"w","widgetLines":["one","two"]}`, `ui setWidget {"widgetKey":"w","widgetLines":["1",""]}`, `ui set_editor_text {"text":"obj"}`,
+		`ui select {"title":"","options":["1","b"]}`, `ui input {"title":"","placeholder":"7"}`, `ui editor {"title":"E","prefill":"false"}`,
+	} {
+		if !strings.Contains(b.log(), want) {
+			t.Errorf("no %s in\n%s", want, b.log())
+		}
+	}
+}

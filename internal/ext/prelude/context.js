@@ -17,7 +17,7 @@ async function ask(method, fields, o, none) {
   try {
     const id = call("ui.open", { method, fields });
     if (!id) return none;
-    const v = await start("ui.dialog", { id, timeout: o?.timeout ?? 0 }, { signal: o?.signal });
+    const v = await start("ui.dialog", { id, timeout: ms(o) ?? 0 }, { signal: o?.signal });
     return v ?? none;
   } catch (e) {
     if (o?.signal?.aborted) return none;
@@ -25,20 +25,26 @@ async function ask(method, fields, o, none) {
   }
 }
 const noop = () => {};
+// Clients get what the protocol says, whatever a script passes.
+const text = (v) => String(v ?? "");
+const maybe = (v) => v === undefined || v === null ? undefined : String(v);
+const ms = (o) => typeof o?.timeout === "number" && Number.isFinite(o.timeout) ? o.timeout : undefined;
+const oneOf = (v, ...words) => words.includes(v) ? v : undefined;
 export const ui = {
-  select: (title, options, o) => ask("select", { title, options: [...options], timeout: o?.timeout }, o, undefined),
-  confirm: (title, message, o) => ask("confirm", { title, message, timeout: o?.timeout }, o, false),
-  input: (title, placeholder, o) => ask("input", { title, placeholder, timeout: o?.timeout }, o, undefined),
-  editor: (title, prefill) => ask("editor", { title, prefill }, undefined, undefined),
-  notify: (message, notifyType) => tell("notify", { message, notifyType }),
-  setStatus: (statusKey, statusText) => tell("setStatus", { statusKey, statusText }),
+  select: (title, options, o) => ask("select", { title: text(title), options: Array.from(options, text), timeout: ms(o) }, o, undefined),
+  confirm: (title, message, o) => ask("confirm", { title: text(title), message: text(message), timeout: ms(o) }, o, false),
+  input: (title, placeholder, o) => ask("input", { title: text(title), placeholder: maybe(placeholder), timeout: ms(o) }, o, undefined),
+  editor: (title, prefill) => ask("editor", { title: text(title), prefill: maybe(prefill) }, undefined, undefined),
+  notify: (message, notifyType) => tell("notify", { message: text(message), notifyType: oneOf(notifyType, "info", "warning", "error") }),
+  setStatus: (statusKey, statusText) => tell("setStatus", { statusKey: text(statusKey), statusText: maybe(statusText) }),
   setWidget(widgetKey, content, o) {
     if (typeof content === "function") return;
-    tell("setWidget", { widgetKey, widgetLines: content, widgetPlacement: o?.placement });
+    const widgetLines = Array.isArray(content) ? Array.from(content, text) : maybe(content)?.split("\n");
+    tell("setWidget", { widgetKey: text(widgetKey), widgetLines, widgetPlacement: oneOf(o?.placement, "aboveEditor", "belowEditor") });
   },
-  setTitle: (title) => tell("setTitle", { title }),
-  setEditorText: (text) => tell("set_editor_text", { text }),
-  pasteToEditor: (text) => tell("set_editor_text", { text }),
+  setTitle: (title) => tell("setTitle", { title: text(title) }),
+  setEditorText: (v) => tell("set_editor_text", { text: text(v) }),
+  pasteToEditor: (v) => tell("set_editor_text", { text: text(v) }),
   getEditorText: () => "", custom: async () => undefined, onTerminalInput: () => noop, theme,
   setWorkingMessage: noop, setWorkingVisible: noop, setWorkingIndicator: noop, setHiddenThinkingLabel: noop, setFooter: noop, setHeader: noop, addAutocompleteProvider: noop, setEditorComponent: noop, getEditorComponent: () => undefined, requestRender: noop,
   getAllThemes: () => [], getTheme: () => undefined, setTheme: () => ({ success: false, error: "Theme switching not supported in RPC mode" }), getToolsExpanded: () => false, setToolsExpanded: noop,
