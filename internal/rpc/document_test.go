@@ -134,12 +134,12 @@ func (d *document) readExamples() {
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	for _, line := range rareResponses() {
+	for _, pair := range rareResponses() {
 		var r map[string]any
-		if err := jsonx.Unmarshal([]byte(line), &r); err != nil {
+		if err := jsonx.Unmarshal([]byte(pair[1]), &r); err != nil {
 			d.t.Fatal(err)
 		}
-		d.example(r, line, "")
+		d.example(r, pair[1], pair[0])
 	}
 	for name, lines := range examples(d.t) {
 		if d.answers[name] == "" && !strings.HasPrefix(name, schema.ResponsePrefix) {
@@ -160,6 +160,9 @@ func (d *document) example(r map[string]any, line, request string) {
 	}
 	if ok && (worth(best) < worth(line) || worth(best) == worth(line) && best <= line) {
 		return
+	}
+	if r["type"] == "response" && r["success"] == true && request == "" {
+		return // one that shows both is better
 	}
 	d.answers[name] = line
 	if command, ok := strings.CutPrefix(name, schema.ResponsePrefix); ok {

@@ -90,13 +90,15 @@ func uiRequests(t *testing.T) (lines []string) {
 	return lines
 }
 
-// rareResponses are those that need somebody else: an extension, a person, a model.
-func rareResponses() []string {
-	return []string{
-		`{"type":"response","command":"invoke_shortcut","success":true}`,
-		`{"type":"response","command":"login_provider","success":true,"data":{"provider":"p","cancelled":true}}`,
-		`{"type":"response","command":"abort_compaction","success":true}`,
-		`{"type":"response","command":"compact","success":true,"data":{"summary":"s","firstKeptEntryId":"e","tokensBefore":9,"estimatedTokensAfter":1}}`,
+// rareResponses are those that need somebody else, an extension, a person or a model, with
+// their commands (account_test.go, compaction_test.go).
+func rareResponses() [][2]string {
+	return [][2]string{
+		{`{"id":"k","type":"invoke_shortcut","key":"ctrl+x"}`, `{"id":"k","type":"response","command":"invoke_shortcut","success":true}`},
+		{
+			`{"id":"l","type":"login_provider","provider":"fake","loginId":"mine"}`,
+			`{"id":"l","type":"response","command":"login_provider","success":true,"data":{"provider":"fake","cancelled":true}}`,
+		},
 	}
 }
 
@@ -117,7 +119,10 @@ func examples(t *testing.T) map[string][]string {
 		}
 	}
 	eachStdout(t, add)
-	for _, line := range slices.Concat(rareResponses(), uiRequests(t)) {
+	for _, r := range rareResponses() {
+		add(r[1])
+	}
+	for _, line := range uiRequests(t) {
 		add(line)
 	}
 	for _, e := range rareEvents() {
