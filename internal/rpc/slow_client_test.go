@@ -28,7 +28,7 @@ func TestInterruptsOvertakeAClientThatDoesNotRead(t *testing.T) {
 		c.send(`{"id":"b","type":"bash","command":"echo begun; sleep 1000"}`)
 		c.await("bash_execution_update", "begun")
 		goOn := c.out.stopReading()
-		const n = 30 // more than output.ReadBudget
+		const n = 23 // more than output.ReadBudget
 		want := []string{}
 		for i := range n {
 			id := fmt.Sprintf("m%d", i)

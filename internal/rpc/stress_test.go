@@ -36,7 +36,7 @@ const stressScript = `
 func TestStress(t *testing.T) {
 	seeds := uint64(60)
 	if testing.Short() || raceEnabled {
-		seeds = 15
+		seeds = 10
 	}
 	first := uint64(1)
 	if *stressSeed != 0 {

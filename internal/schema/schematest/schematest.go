@@ -53,11 +53,22 @@ func newContract(d dialect.Dialect) (*Contract, error) {
 	return c, nil
 }
 
+// big is the size from which of equal lines one is checked.
+const big = 1 << 20
+
 // Lines checks every line that a server wrote.
 func Lines(t testing.TB, d dialect.Dialect, out string) {
 	t.Helper()
 	c := Of(t, d)
+	last := "" // big one, without its id
 	for line := range strings.Lines(out) {
+		if len(line) > big {
+			_, rest, _ := strings.Cut(line[:100], `"type"`)
+			if rest += line[100:]; rest == last {
+				continue
+			}
+			last = rest
+		}
 		if err := c.Check(line); err != nil {
 			t.Errorf("against the schema: %v\n%.600s", err, line)
 		}
