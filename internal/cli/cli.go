@@ -73,6 +73,8 @@ func run(ctx context.Context, args []string, std stdio, lim limits) int {
 	switch {
 	case f.wantsSchema(args):
 		return a.schema()
+	case f.settings:
+		return failed(std.err, errSettingsFlag)
 	case f.set["list-models"]:
 		return a.listModels()
 	case f.set["export"]:

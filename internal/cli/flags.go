@@ -37,7 +37,7 @@ type flags struct {
 	listModels, export                            string
 	dialect, record, profile                      string
 	approve, noApprove, offline, verbose, noColor bool
-	readOnly, snapshots                           bool
+	readOnly, snapshots, settings                 bool
 
 	args  []string // messages
 	files []string // @file arguments
@@ -97,6 +97,7 @@ func define() (*pflag.FlagSet, *flags) {
 	fs.StringVar(&f.dialect, "dialect", "", "")
 	fs.StringVar(&f.record, "record", "", "")
 	fs.StringVar(&f.profile, "profile", "", "")
+	fs.BoolVar(&f.settings, "settings", false, "")
 	fs.BoolVar(&f.offline, "offline", false, "")
 	fs.BoolVarP(&f.approve, "approve", "a", false, "")
 	fs.BoolVar(&f.noApprove, "no-approve", false, "")

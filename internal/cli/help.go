@@ -7,6 +7,7 @@ Usage:
   isotope --mode rpc [options]             commands on stdin, responses and events on stdout
   isotope --mode json [options] [prompt…]  run the prompts, events on stdout as JSON lines
   isotope -p [options] [prompt…]           run the prompts, print the answer
+  isotope schema [--settings]              JSON Schema of the protocol, or of settings.json
 
   A prompt may also come on standard input. @FILE adds a file or a picture to the first one.
   Offline demo: isotope -p --model scripted/demo "What does this project do?"

@@ -342,7 +342,7 @@ func TestCopyAndDownload(t *testing.T) {
 	tb.call("Browser.setDownloadBehavior", map[string]any{"behavior": "allow", "downloadPath": dir})
 	eval[any](tb, `document.querySelector("#download").click()`)
 	got := filepath.Join(dir, "demo.jsonl")
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
 		if _, err := os.Stat(got); err == nil || time.Now().After(deadline) {
 			break
 		}
@@ -403,7 +403,9 @@ func TestNarrowScreen(t *testing.T) {
 	tb.wait(`document.querySelector("#side").getBoundingClientRect().width === 0`)
 }
 
-// The limits are generous, for slow machines; the figures are in the log.
+// Rows exist near the view only, the page can be used while the rest is still read, and
+// it is found and scrolled to wherever it stands. How long that takes is in the log, and
+// checked where ISOTOPE_TEST_TIMES is set (a calm machine).
 func TestHugeSession(t *testing.T) {
 	b := startBrowser(t)
 	path := exported(t, longSession(t, 50_000), Options{})
@@ -412,7 +414,10 @@ func TestHugeSession(t *testing.T) {
 	ready := eval[float64](tb, `performance.getEntriesByName("isotope-ready")[0].startTime`)
 	loaded := eval[float64](tb, `performance.getEntriesByType("navigation")[0].domContentLoadedEventEnd`)
 	t.Logf("50,000 entries: usable after %.0f ms, complete after %.0f ms", ready, loaded)
-	if ready > 4000 {
+	if ready > loaded {
+		t.Errorf("usable after %.0f ms, not before all was read, which took %.0f ms", ready, loaded)
+	}
+	if ready > 1000 && os.Getenv("ISOTOPE_TEST_TIMES") != "" {
 		t.Errorf("usable after %.0f ms", ready)
 	}
 	if got := eval[int](tb, `document.querySelectorAll(".row").length + document.querySelectorAll(".o-row").length`); got > 200 {

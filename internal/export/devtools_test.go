@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/base64"
 	"errors"
+	"flag"
 	"fmt"
 	"net/url"
 	"os"
@@ -68,7 +69,11 @@ func findChromium() string {
 	return ""
 }
 
-// startBrowser starts a browser that ends with the test. Without one the test is skipped.
+// patience is what a machine that stands still may take for one step.
+const patience = 2 * time.Minute
+
+// startBrowser returns the browser that all tests share: starting one costs more than
+// most of them. Where there is none, or it does not start, the test is skipped.
 func startBrowser(t testing.TB) *browser {
 	t.Helper()
 	if testing.Short() {
@@ -80,40 +85,90 @@ func startBrowser(t testing.TB) *browser {
 	if runtime.GOOS == "windows" {
 		t.Skip("the browser is driven through inherited pipes")
 	}
+	b, err := theBrowser()
+	if err != nil {
+		t.Skip(err)
+	}
+	return b
+}
+
+// TestMain ends the browser that the tests have started, and takes its profile away.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	dir, err := os.MkdirTemp("", "isotope-export-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	profile = dir
+	code := m.Run()
+	if started {
+		if b, err := theBrowser(); err == nil {
+			b.end()
+		}
+	}
+	_ = os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+var (
+	profile string // the browser's --user-data-dir, set before the tests run
+	started bool   // a test has asked for the browser
+)
+
+var theBrowser = sync.OnceValues(func() (*browser, error) {
+	started = true
 	program := findChromium()
 	if program == "" {
-		t.Skip("no Chromium here (set ISOTOPE_TEST_CHROMIUM to its path): the page is not tried in a browser")
+		return nil, errors.New("no Chromium here (set ISOTOPE_TEST_CHROMIUM to its path): the page is not tried in a browser")
 	}
+	b, err := launch(program)
+	if err != nil {
+		return nil, fmt.Errorf("%s does not start, the page is not tried in a browser: %w", program, err)
+	}
+	if _, err := b.call("", "Browser.getVersion", nil); err != nil {
+		b.end()
+		return nil, fmt.Errorf("%s does not answer, the page is not tried in a browser: %w", program, err)
+	}
+	return b, nil
+})
+
+func launch(program string) (*browser, error) {
 	fromUs, to, err := os.Pipe()
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	from, toUs, err := os.Pipe()
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	cmd := exec.Command(program, "--headless", "--remote-debugging-pipe", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
 		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-extensions", "--hide-scrollbars",
-		"--font-render-hinting=none",
+		"--disable-dev-shm-usage", "--font-render-hinting=none",
 		"--blink-settings=primaryHoverType=2,availableHoverTypes=2,primaryPointerType=4,availablePointerTypes=4", // as with a mouse
-		"--force-color-profile=srgb", "--user-data-dir="+t.TempDir(), "about:blank")
+		"--force-color-profile=srgb", "--user-data-dir="+profile, "about:blank")
 	cmd.ExtraFiles = []*os.File{fromUs, toUs}
-	if err := cmd.Start(); err != nil {
-		t.Skipf("Chromium does not start: %v", err)
-	}
+	err = cmd.Start()
 	fromUs.Close()
 	toUs.Close()
+	if err != nil {
+		to.Close()
+		from.Close()
+		return nil, err
+	}
 	b := &browser{cmd: cmd, to: to, done: make(chan struct{}), waiting: map[int]chan reply{}, tabs: map[string]*tab{}}
 	go b.read(from)
-	t.Cleanup(func() {
-		_, _ = b.call("", "Browser.close", nil)
-		timer := time.AfterFunc(10*time.Second, func() { _ = cmd.Process.Kill() })
-		_ = cmd.Wait()
-		timer.Stop()
-		to.Close()
-		<-b.done
-	})
-	return b
+	return b, nil
+}
+
+// end closes the browser and waits for its end.
+func (b *browser) end() {
+	_, _ = b.call("", "Browser.close", nil)
+	timer := time.AfterFunc(10*time.Second, func() { _ = b.cmd.Process.Kill() })
+	_ = b.cmd.Wait()
+	timer.Stop()
+	b.to.Close()
+	<-b.done
 }
 
 func (b *browser) read(from *os.File) {
@@ -186,7 +241,7 @@ func (b *browser) call(session, method string, params any) (jsonx.Raw, error) {
 			return nil, fmt.Errorf("%s: %s", method, r.Error.Message)
 		}
 		return r.Result, nil
-	case <-time.After(60 * time.Second):
+	case <-time.After(patience):
 		return nil, fmt.Errorf("%s: no answer", method)
 	}
 }
@@ -239,7 +294,7 @@ func (tb *tab) navigate(address string) {
 	tb.call("Page.navigate", map[string]any{"url": address})
 	select {
 	case <-tb.loaded:
-	case <-time.After(60 * time.Second):
+	case <-time.After(patience):
 		tb.t.Fatal("the page did not load")
 	}
 }
@@ -316,7 +371,7 @@ func eval[T any](tb *tab, expression string) T {
 // wait waits until an expression is true.
 func (tb *tab) wait(expression string) {
 	tb.t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !eval[bool](tb, "!!("+expression+")"); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); !eval[bool](tb, "!!("+expression+")"); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			tb.t.Fatalf("never true: %s", expression)
 		}
