@@ -84,7 +84,7 @@ func TestHostileSessionInABrowser(t *testing.T) {
 		Title: hostile[1] + hostile[4], SystemPrompt: strings.Join(hostile, "\n"), Dialect: hostile[0],
 		Tools: []llm.ToolSpec{{Name: hostile[0], Description: strings.Join(hostile[:12], "\n\n"), Parameters: jsonx.Raw(`{"properties":{"<b>":{"type":"<i>","description":"<script>"},"__proto__":{"type":"x"}},"required":["<b>"]}`)}},
 	})
-	tb := shown(t, startBrowser(t), path, "", view{width: 1280, height: 2400})
+	tb := shown(t, startBrowser(t), path, "", view{width: 1280, height: 6000})
 	tb.call("Page.setDownloadBehavior", map[string]any{"behavior": "deny"})
 	inert := func(when string) {
 		t.Helper()
@@ -118,10 +118,10 @@ func TestHostileSessionInABrowser(t *testing.T) {
 		for _, e := range eval[[]string](tb, `(() => { for (const d of document.querySelectorAll("#main details:not([open])")) d.open = true; for (const n of document.querySelectorAll("#main *")) n.dispatchEvent(new MouseEvent("mouseover", {bubbles: true})); return [...document.querySelectorAll(".row")].map(n => n.dataset.entry); })()`) {
 			shown[e] = true
 		}
-		if k%10 == 0 {
+		if k%4 == 0 {
 			inert("after " + itoa(k) + " steps")
 		}
-		if eval[bool](tb, `(m => { const last = m.scrollTop + m.clientHeight >= m.scrollHeight - 2; m.scrollTop += 1900; return last; })(document.querySelector("#main"))`) {
+		if eval[bool](tb, `(m => { const last = m.scrollTop + m.clientHeight >= m.scrollHeight - 2; m.scrollTop += 5000; return last; })(document.querySelector("#main"))`) {
 			break
 		}
 		tb.frame()
