@@ -80,17 +80,27 @@ func (k *Keys) OAuthProviders() []FlowInfo {
 	return out
 }
 
-// LoginType is the way of login that a person expects: "oauth" where there is one, else
-// "api_key". The error is that of a provider nobody knows.
-func (k *Keys) LoginType(provider string) (string, error) {
+// LoginTypes returns the ways to log in to a provider, LoginOAuth, LoginKey or both, the
+// one that a person expects first. The error is that of a provider nobody knows.
+func (k *Keys) LoginTypes(provider string) ([]string, error) {
+	var out []string
 	if k.flow(provider) != nil {
-		return typeOAuth, nil
+		out = append(out, LoginOAuth)
 	}
 	if k.takesKey(provider) {
-		return typeKey, nil
+		out = append(out, LoginKey)
 	}
-	return "", fmt.Errorf(errUnknown, provider)
+	if out == nil {
+		return nil, fmt.Errorf(errUnknown, provider)
+	}
+	return out, nil
 }
+
+// The types of logins, which are also the types of the entries of auth.json.
+const (
+	LoginOAuth = typeOAuth
+	LoginKey   = typeKey
+)
 
 // takesKey reports whether an API key of the provider can be stored.
 func (k *Keys) takesKey(provider string) bool {

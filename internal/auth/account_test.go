@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -126,22 +127,24 @@ func TestLoginErrors(t *testing.T) {
 func TestKeyLoginOfACustomProvider(t *testing.T) {
 	k := newAuthority(t).accounts(t, setup{})
 	k.opt.Known = func(provider string) bool { return provider == "mine" }
-	if typ, err := k.LoginType("mine"); typ != "api_key" || err != nil {
-		t.Errorf("%s, %v", typ, err)
+	if types, err := k.LoginTypes("mine"); !slices.Equal(types, []string{LoginKey}) || err != nil {
+		t.Errorf("%s, %v", types, err)
 	}
 	if _, err := k.Login(t.Context(), LoginRequest{Provider: "mine"}, &person{t: t, answers: map[string]string{MethodPrompt: "k"}}); err != nil {
 		t.Error(err)
 	}
 }
 
-func TestLoginType(t *testing.T) {
+func TestLoginTypes(t *testing.T) {
 	k := newAuthority(t).accounts(t, setup{})
-	for provider, want := range map[string]string{"anthropic": "oauth", "openai-codex": "oauth", "groq": "api_key", "google": "api_key", "google-vertex": "api_key", "amazon-bedrock": "api_key"} {
-		if got, err := k.LoginType(provider); got != want || err != nil {
+	for provider, want := range map[string]string{
+		"anthropic": "oauth api_key", "openai-codex": "oauth", "groq": "api_key", "google": "api_key", "google-vertex": "api_key", "amazon-bedrock": "api_key",
+	} {
+		if got, err := k.LoginTypes(provider); strings.Join(got, " ") != want || err != nil {
 			t.Errorf("%s: %s, %v", provider, got, err)
 		}
 	}
-	if _, err := k.LoginType("nobody"); err == nil || err.Error() != "Unknown provider: nobody" {
+	if _, err := k.LoginTypes("nobody"); err == nil || err.Error() != "Unknown provider: nobody" {
 		t.Error(err)
 	}
 }

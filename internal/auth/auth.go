@@ -186,6 +186,9 @@ func (k *Keys) Model(ctx context.Context, m *llm.Model) (Credential, error) {
 	if err != nil {
 		return Credential{}, err
 	}
+	if m.Provider == gateway {
+		c = forGateway(c)
+	}
 	_, headers, authHeader := k.opt.Config(m.Provider, m.ID)
 	if len(headers) == 0 && !authHeader && len(m.Headers) == 0 {
 		return c, nil
@@ -210,6 +213,20 @@ func (k *Keys) Model(ctx context.Context, m *llm.Model) (Credential, error) {
 	}
 	c.Headers = all
 	return c, nil
+}
+
+// gateway is a provider whose key is not the one of the provider behind it.
+const gateway = "cloudflare-ai-gateway"
+
+// forGateway returns the credential as the gateway wants it: in a header of its own, so
+// that the headers of the provider behind it stay free for that one's key.
+func forGateway(c Credential) Credential {
+	c.Headers = maps.Clone(c.Headers)
+	if c.Headers == nil {
+		c.Headers = map[string]string{}
+	}
+	c.Headers["cf-aig-authorization"], c.APIKey = "Bearer "+c.APIKey, ""
+	return c
 }
 
 // Provider returns the credential of a provider without headers of models.json. The

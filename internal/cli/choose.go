@@ -1,15 +1,13 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"strconv"
 	"strings"
 	"time"
 
+	"github.com/isotope-agent/isotope/internal/auth"
 	"github.com/isotope-agent/isotope/internal/session"
 )
 
@@ -18,8 +16,7 @@ const (
 	textResume     = "--resume needs a terminal to choose in: use --continue for the newest session, or --session with an id or a path"
 	textNoneToOpen = "There are no sessions of this folder yet. Start one with a prompt, or open another with --session and its path or id"
 	textNotChosen  = "No session was chosen"
-	textWhich      = "Which one (1-%d, nothing for none)? "
-	textWrong      = "That is no number from 1 to %d.\n"
+	textWhich      = "The number of a session, nothing for none"
 )
 
 // listLength is how many sessions --resume offers, the newest: what a screen holds.
@@ -35,43 +32,16 @@ func (a *app) chooseSession(ctx context.Context) (path string, err error) {
 	if len(list) == 0 {
 		return "", errors.New(textNoneToOpen)
 	}
+	q := auth.Question{Method: auth.MethodSelect, Prompt: auth.Prompt{Message: textWhich}}
 	now := time.Now()
-	for i, info := range list {
-		fmt.Fprintf(a.std.err, "%3d  %-8s  %s\n", i+1, age(now.Sub(info.Modified)), title(info))
+	for _, info := range list {
+		q.Prompt.Options = append(q.Prompt.Options, auth.Option{ID: info.Path, Label: fmt.Sprintf("%-8s  %s", age(now.Sub(info.Modified)), title(info))})
 	}
-	type outcome struct {
-		n   int
-		err error
+	path, err = newTerminal(a.std).Ask(ctx, q)
+	if errors.Is(err, auth.ErrCancelled) {
+		err = errors.New(textNotChosen)
 	}
-	done := make(chan outcome, 1)
-	go func() { // ends with a line, or with the process: a terminal cannot be interrupted
-		n, err := ask(a.std.in, a.std.err, len(list))
-		done <- outcome{n, err}
-	}()
-	select {
-	case o := <-done:
-		if o.err != nil {
-			return "", o.err
-		}
-		return list[o.n-1].Path, nil
-	case <-ctx.Done():
-		return "", context.Cause(ctx)
-	}
-}
-
-// ask returns a number from 1 to limit that is typed in.
-func ask(in io.Reader, out io.Writer, limit int) (int, error) {
-	lines := bufio.NewScanner(in)
-	for {
-		fmt.Fprintf(out, textWhich, limit)
-		if !lines.Scan() || strings.TrimSpace(lines.Text()) == "" {
-			return 0, errors.New(textNotChosen)
-		}
-		if n, err := strconv.Atoi(strings.TrimSpace(lines.Text())); err == nil && n >= 1 && n <= limit {
-			return n, nil
-		}
-		fmt.Fprintf(out, textWrong, limit)
-	}
+	return path, err
 }
 
 // title is a session in one line: its name, or what it began with.

@@ -75,6 +75,8 @@ func run(ctx context.Context, args []string, std stdio, lim limits) int {
 		return a.schema()
 	case f.settings:
 		return failed(std.err, errSettingsFlag)
+	case f.wantsAuth(args):
+		return a.auth(ctx)
 	case f.set["list-models"]:
 		return a.listModels()
 	case f.set["export"]:

@@ -94,10 +94,10 @@ func define() (*pflag.FlagSet, *flags) {
 	fs.StringVar(&f.export, "export", "", "")
 	fs.StringVar(&f.listModels, "list-models", "", "")
 	fs.Lookup("list-models").NoOptDefVal = " "
+	fs.BoolVar(&f.settings, "settings", false, "")
 	fs.StringVar(&f.dialect, "dialect", "", "")
 	fs.StringVar(&f.record, "record", "", "")
 	fs.StringVar(&f.profile, "profile", "", "")
-	fs.BoolVar(&f.settings, "settings", false, "")
 	fs.BoolVar(&f.offline, "offline", false, "")
 	fs.BoolVarP(&f.approve, "approve", "a", false, "")
 	fs.BoolVar(&f.noApprove, "no-approve", false, "")

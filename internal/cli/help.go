@@ -9,6 +9,8 @@ Usage:
   isotope -p [options] [prompt…]           run the prompts, print the answer
   isotope schema [--settings]              JSON Schema of the protocol, or of settings.json
 
+  isotope auth login|logout PROVIDER       sign in, or store an API key; isotope auth list
+
   A prompt may also come on standard input. @FILE adds a file or a picture to the first one.
   Offline demo: isotope -p --model scripted/demo "What does this project do?"
 

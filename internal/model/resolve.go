@@ -84,7 +84,7 @@ func (r *Registry) exact(text string, usable func(string) bool) (*llm.Model, boo
 	if !ok || !usable(providerID) {
 		return nil, false
 	}
-	for _, other := range r.providerIDs() { // ids with slashes: the longest provider counts
+	for _, other := range r.ProviderIDs() { // ids with slashes: the longest provider counts
 		if len(other) > len(providerID) && hasPrefixFold(text, other+"/") {
 			return nil, false
 		}
@@ -92,7 +92,9 @@ func (r *Registry) exact(text string, usable func(string) bool) (*llm.Model, boo
 	return r.Find(providerID, id)
 }
 
-func (r *Registry) providerIDs() []string {
+// ProviderIDs returns the ids of all providers, the catalogue's, then those of
+// models.json.
+func (r *Registry) ProviderIDs() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.load().order
@@ -100,7 +102,7 @@ func (r *Registry) providerIDs() []string {
 
 // providerID returns the known provider that text names, without regard to case.
 func (r *Registry) providerID(text string) (string, bool) {
-	for _, id := range r.providerIDs() {
+	for _, id := range r.ProviderIDs() {
 		if strings.EqualFold(id, text) {
 			return id, true
 		}

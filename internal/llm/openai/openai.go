@@ -10,6 +10,7 @@ package openai
 import (
 	"context"
 	"iter"
+	"strings"
 
 	"github.com/isotope-agent/isotope/internal/llm"
 	"github.com/isotope-agent/isotope/internal/llm/wire"
@@ -43,6 +44,9 @@ func (p *Provider) post(ctx context.Context, req *llm.Request) (*wire.Response, 
 	if err != nil {
 		return nil, nil, badRequest(err)
 	}
+	if req, err = placed(req); err != nil {
+		return nil, nil, err
+	}
 	h, missing := headers(req, c)
 	if missing != nil {
 		return nil, nil, missing
@@ -51,8 +55,25 @@ func (p *Provider) post(ctx context.Context, req *llm.Request) (*wire.Response, 
 	if err != nil {
 		return nil, nil, badRequest(err)
 	}
-	resp, err := p.client.Post(ctx, wire.Request{URL: endpoint(req.Model), Header: h, Body: b, Explain: explain})
+	resp, err := p.client.Post(ctx, wire.Request{URL: wire.Endpoint(req, path), Header: h, Body: b, Explain: explain})
 	return resp, c, err
+}
+
+// placed returns the request as it is sent: on Azure a model has the address of the user's
+// resource, and the name of its deployment.
+func placed(req *llm.Request) (*llm.Request, error) {
+	if req.Model.Provider != "azure" {
+		return req, nil
+	}
+	resource := wire.Azure{Lookup: func(name string) string { return strings.TrimSpace(wire.Getenv(req, name)) }}
+	base, err := resource.Base(req.Model)
+	if err != nil {
+		return nil, err
+	}
+	sent, m := *req, *req.Model
+	m.BaseURL, m.ID = base.String(), resource.Deployment(req.Model)
+	sent.Model = &m
+	return &sent, nil
 }
 
 func badRequest(err error) *llm.Error {

@@ -2,7 +2,6 @@ package openai
 
 import (
 	"net/http"
-	"strings"
 
 	"github.com/isotope-agent/isotope/internal/jsonx"
 	"github.com/isotope-agent/isotope/internal/llm"
@@ -176,5 +175,3 @@ func headers(req *llm.Request, c *compat) (http.Header, *llm.Error) {
 	}
 	return wire.BearerHeaders(req, affinity)
 }
-
-func endpoint(m *llm.Model) string { return strings.TrimRight(m.BaseURL, "/") + path }

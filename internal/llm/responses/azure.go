@@ -3,18 +3,11 @@ package responses
 import (
 	"context"
 	"iter"
-	"net/url"
 	"strings"
 
 	"github.com/isotope-agent/isotope/internal/jsonx"
 	"github.com/isotope-agent/isotope/internal/llm"
 	"github.com/isotope-agent/isotope/internal/llm/wire"
-)
-
-// Texts of a setup of Azure that is not complete.
-const (
-	textNoAzureURL  = "Azure OpenAI base URL is required: set AZURE_OPENAI_BASE_URL or AZURE_OPENAI_RESOURCE_NAME"
-	textBadAzureURL = "AZURE_OPENAI_BASE_URL is not a URL"
 )
 
 // azureVersion is the version of the API where the environment names none.
@@ -65,7 +58,7 @@ func (p *azure) lookup(req *llm.Request, name string) string {
 // body returns the request's JSON: a deployment in place of the model.
 func (p *azure) body(req *llm.Request, c *compat) (*jsonx.Object, error) {
 	var o jsonx.Object
-	o.Set("model", p.deployment(req))
+	o.Set("model", p.resource(req).Deployment(req.Model))
 	o.Set("input", input(req, c))
 	o.Set("stream", true)
 	setCacheKey(&o, req, c)
@@ -80,41 +73,16 @@ func (p *azure) body(req *llm.Request, c *compat) (*jsonx.Object, error) {
 	return &o, req.Model.Sampling(level(req), &o)
 }
 
-// deployment returns the name under which a model was deployed: what
-// AZURE_OPENAI_DEPLOYMENT_NAME_MAP says (model=deployment,…), else the model's id.
-func (p *azure) deployment(req *llm.Request) string {
-	for entry := range strings.SplitSeq(p.lookup(req, "AZURE_OPENAI_DEPLOYMENT_NAME_MAP"), ",") {
-		model, name, ok := strings.Cut(entry, "=")
-		if name = strings.TrimSpace(name); ok && name != "" && strings.TrimSpace(model) == req.Model.ID {
-			return name
-		}
-	}
-	return req.Model.ID
+// resource finds what the environment says about the request's resource.
+func (p *azure) resource(req *llm.Request) wire.Azure {
+	return wire.Azure{Lookup: func(name string) string { return p.lookup(req, name) }}
 }
 
-// endpoint returns the request's URL. Of Azure's own hosts, people know the resource,
-// not the path.
+// endpoint returns the request's URL.
 func (p *azure) endpoint(req *llm.Request) (string, error) {
-	base := p.lookup(req, "AZURE_OPENAI_BASE_URL")
-	if name := p.lookup(req, "AZURE_OPENAI_RESOURCE_NAME"); base == "" && name != "" {
-		base = "https://" + name + ".openai.azure.com/openai/v1"
-	}
-	if base == "" {
-		base = strings.TrimSpace(req.Model.BaseURL)
-	}
-	if base == "" {
-		return "", &llm.Error{Kind: llm.ErrBadRequest, Message: textNoAzureURL}
-	}
-	u, err := url.Parse(base)
-	if err != nil || u.Host == "" {
-		return "", &llm.Error{Kind: llm.ErrBadRequest, Message: textBadAzureURL} // it may hold a secret
-	}
-	u.Path, u.RawPath = strings.TrimRight(u.Path, "/"), ""
-	if azureHost(u.Hostname()) {
-		switch u.Path {
-		case "", "/openai", "/openai/v1/responses":
-			u.Path, u.RawQuery = "/openai/v1", ""
-		}
+	u, err := p.resource(req).Base(req.Model)
+	if err != nil {
+		return "", err
 	}
 	version := p.lookup(req, "AZURE_OPENAI_API_VERSION")
 	if version == "" {
@@ -124,13 +92,4 @@ func (p *azure) endpoint(req *llm.Request) (string, error) {
 	q.Set("api-version", version)
 	u.Path, u.RawQuery = u.Path+path, q.Encode()
 	return u.String(), nil
-}
-
-func azureHost(host string) bool {
-	for _, suffix := range []string{".openai.azure.com", ".cognitiveservices.azure.com", ".ai.azure.com"} {
-		if strings.HasSuffix(host, suffix) {
-			return true
-		}
-	}
-	return false
 }

@@ -174,5 +174,3 @@ func headers(req *llm.Request, c *compat) (http.Header, *llm.Error) {
 	}
 	return wire.BearerHeaders(req, affinity)
 }
-
-func endpoint(m *llm.Model) string { return strings.TrimRight(m.BaseURL, "/") + path }

@@ -34,7 +34,7 @@ func (p *Provider) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.E
 			return wire.Request{}, missing
 		}
 		b, err := body(req, c)
-		return wire.Request{URL: endpoint(req.Model), Header: h, Body: b, Explain: explainer(req.Model)}, err
+		return wire.Request{URL: wire.Endpoint(req, path), Header: h, Body: b, Explain: explainer(req.Model)}, err
 	})
 }
 

@@ -126,6 +126,9 @@ type Request struct {
 // a connection that failed, a limit that was reached, or kind ErrAborted when ctx was
 // cancelled.
 func (c *Client) Post(ctx context.Context, r Request) (*Response, error) {
+	if err := checkURL(r.URL); err != nil {
+		return nil, err
+	}
 	body, err := encode(r.Body)
 	if err != nil {
 		return nil, &llm.Error{Kind: llm.ErrBadRequest, Message: "encoding the request: " + err.Error(), Err: err}
