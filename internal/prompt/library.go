@@ -221,7 +221,7 @@ func (f *finder) places(kind string, listed []Listed, cli []string, none bool) [
 		for _, l := range rules {
 			for _, entry := range l.Entries {
 				if entry != "" && !strings.ContainsRune("!+-", rune(entry[0])) {
-					info := SourceInfo{Source: fromLocal, Scope: scope, Origin: originTop, BaseDir: l.BaseDir}
+					info := SourceInfo{Source: fromLocal, Scope: scope, Origin: originTop}
 					out = append(out, place{path: f.resolve(entry, l.BaseDir), info: info, rules: rules, listed: true})
 				}
 			}

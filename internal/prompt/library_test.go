@@ -180,6 +180,28 @@ func TestCommands(t *testing.T) {
 	}
 }
 
+// What the settings list is "local" and has no folder that it was found in, as in the
+// reference; the patterns beside it count for what was found, too.
+func TestListedInSettings(t *testing.T) {
+	l, dir := library(t, files, func(o *LibraryOptions) {
+		agent := filepath.Join(filepath.Dir(filepath.Dir(o.Cwd)), "agent")
+		o.AgentDirs, o.Trusted = []string{agent}, false
+		o.Skills = []Listed{{Entries: []string{"../extra/skill", "!*"}, BaseDir: agent}}
+		o.Templates = []Listed{{Entries: []string{"../extra/cli.md", "!prompts/*"}, BaseDir: agent}}
+	})
+	template := filepath.Join(dir, "extra", "cli.md")
+	var got []Command
+	for _, c := range l.Commands() {
+		if c.SourceInfo.Source == "local" {
+			got = append(got, c)
+		}
+	}
+	want := []Command{{"cli", "from the command line $1", "prompt", "user", template, SourceInfo{template, "local", "user", "top-level", ""}}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestCommandKeys(t *testing.T) {
 	got, err := jsonx.Marshal(command("n", "", SourceSkill, SourceInfo{Path: "/p", Source: "auto", Scope: "user", Origin: "top-level"}))
 	if err != nil {
