@@ -79,6 +79,9 @@ type Config struct {
 	Emit event.Sink
 	// Now is the clock.
 	Now func() time.Time
+	// Go starts a goroutine for a tool and owns it: one that does not heed an abort may
+	// outlive the run.
+	Go func(fn func())
 }
 
 // Outcome is what a run left behind. Last is the last assistant message, nil when

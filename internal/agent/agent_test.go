@@ -56,6 +56,7 @@ func (h *host) run(ctx context.Context, cfg agent.Config, prompts ...string) age
 	cfg.FollowUp = func() []agent.Queued { return h.drain(&h.followUp) }
 	cfg.Emit = h.emit
 	cfg.Now = time.Now
+	cfg.Go = func(fn func()) { go fn() } // a bubble ends only when all its goroutines have
 	if h.tools == nil {
 		h.tools = tool.NewSet()
 	}
@@ -178,6 +179,7 @@ type fake struct {
 	crash      bool
 	terminate  bool
 	opening    bool
+	deaf       bool // does not heed an abort
 }
 
 func (f fake) Spec() llm.ToolSpec {
@@ -188,6 +190,9 @@ func (f fake) Opening() (tool.Result, bool) { return tool.Result{}, f.opening }
 func (f fake) Run(ctx context.Context, call tool.Call, update func(tool.Result)) (tool.Result, error) {
 	if f.crash {
 		panic("boom")
+	}
+	if f.deaf {
+		ctx = context.Background()
 	}
 	for range 2 {
 		select {
@@ -334,6 +339,37 @@ func TestAbortAnswersEveryToolCall(t *testing.T) {
 		// A further turn tells the abort; nothing is sent and no queue is touched.
 		if out.Last.StopReason != llm.StopAborted || out.Last.ErrorMessage != "This operation was aborted" || h.requests != 1 || len(h.followUp) != 1 {
 			t.Errorf("last = %s, requests = %d, follow-ups left = %d", show(out.Last), h.requests, len(h.followUp))
+		}
+	})
+}
+
+// Field report 44: a tool that does not heed an abort holds nothing up. Its call is
+// answered after a moment; what it says later is dropped.
+func TestAbortOfADeafTool(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := &host{
+			tools:   tool.NewSet(fake{name: "deaf", sleep: time.Hour, deaf: true}, fake{name: "slow", sleep: time.Hour}),
+			answers: [][]llm.Event{call(llm.StopToolUse, "deaf", `{"n":1}`, "slow", `{"n":2}`)},
+		}
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(5*time.Second, func() { cancel(errors.New("client")) })
+		start := time.Now()
+		out := h.run(ctx, agent.Config{}, "q")
+		if took := time.Since(start); took > 10*time.Second {
+			t.Errorf("the run took %v", took)
+		}
+		ends, events := 0, len(h.log)
+		for _, m := range h.stored {
+			if r, ok := m.(*llm.ToolResultMessage); ok && r.IsError && r.Content.PlainText("") == "Operation aborted" {
+				ends++
+			}
+		}
+		if ends != 2 || out.Last.StopReason != llm.StopAborted {
+			t.Errorf("%d calls are answered, the last message is %s", ends, show(out.Last))
+		}
+		time.Sleep(2 * time.Hour) // the tool ends by itself
+		if len(h.log) != events {
+			t.Errorf("told after the end: %v", h.log[events:])
 		}
 	})
 }

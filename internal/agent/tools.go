@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/isotope-agent/isotope/internal/event"
 	"github.com/isotope-agent/isotope/internal/jsonx"
@@ -20,6 +21,9 @@ type execution struct {
 	result tool.Result
 	failed bool   // the call itself failed (error, refusal), whatever the result says
 	ran    *int64 // milliseconds it ran; nil when it never did
+
+	start   time.Time
+	updates *updates // nil until it runs
 }
 
 // runTools runs the calls of one answer. Ends are told in the order of completion,
@@ -114,35 +118,47 @@ func (r *run) begin(ctx context.Context, tools *tool.Set, x *execution) bool {
 	return true
 }
 
+// abortGrace is how long an abort waits for tools to end by themselves: a command that
+// is killed still has output to hand over. Afterwards their calls are answered, and the
+// run goes on without them.
+const abortGrace = 2 * time.Second
+
 // parallel runs calls beside each other and tells their ends as they come. Tools
 // that keep an order of their own (per file) reserve it here, in call order.
 func (r *run) parallel(ctx context.Context, execs []*execution) {
 	done := make(chan *execution, len(execs))
 	for _, x := range execs {
 		if ctx.Err() != nil { // an abort came while the calls were checked
-			x.result, x.failed = tool.ErrorResult(TextToolAborted), true
+			x.fail(TextToolAborted)
 			done <- x
 			continue
 		}
 		run := tool.Start(ctx, x.tool, tool.Call{ID: x.call.ID, Args: x.args})
-		u := &updates{run: r, call: x.call}
+		x.updates, x.start = &updates{run: r, call: x.call}, r.cfg.Now()
 		if o, ok := x.tool.(tool.Opener); ok {
 			if res, ok := o.Opening(); ok {
-				u.tell(res)
+				x.updates.tell(res)
 			}
 		}
-		go func() {
-			r.execute(ctx, x, run, u)
-			done <- x
-		}()
+		r.cfg.Go(func() {
+			res, err := call(x, run)
+			if x.updates.close() { // else it was given up
+				r.conclude(ctx, x, res, err)
+				done <- x
+			}
+		})
 	}
-	for left := len(execs); left > 0; {
-		over := []*execution{<-done}
-		// An abort ends all that still run at once: they are told in call order.
-		for ctx.Err() != nil && len(over) < left {
-			over = append(over, <-done)
+	for left := slices.Clone(execs); len(left) > 0; {
+		over := []*execution{}
+		select {
+		case x := <-done:
+			over = append(over, x)
+		case <-ctx.Done():
 		}
-		left -= len(over)
+		if ctx.Err() != nil { // ends all that still run: they are told in call order
+			over = append(over, r.gather(ctx, done, left, len(over))...)
+		}
+		left = slices.DeleteFunc(left, func(x *execution) bool { return slices.Contains(over, x) })
 		slices.SortFunc(over, func(a, b *execution) int { return slices.Index(execs, a) - slices.Index(execs, b) })
 		for _, x := range over {
 			if r.cfg.AfterTool != nil {
@@ -153,30 +169,59 @@ func (r *run) parallel(ctx context.Context, execs []*execution) {
 	}
 }
 
-// execute runs one call on its own goroutine. A panic of a tool is its failure.
-func (r *run) execute(ctx context.Context, x *execution, run tool.RunFunc, updates *updates) {
-	start := r.cfg.Now()
+// gather returns the executions of left that are not among the have already taken from
+// done, once they have ended, or when they had their time after an abort.
+func (r *run) gather(ctx context.Context, done <-chan *execution, left []*execution, have int) (over []*execution) {
+	patience := time.NewTimer(abortGrace)
+	defer patience.Stop()
+	for have+len(over) < len(left) {
+		select {
+		case x := <-done:
+			over = append(over, x)
+			continue
+		case <-patience.C:
+		}
+		for _, x := range left {
+			if x.updates != nil && x.updates.close() { // it cannot end any more
+				r.conclude(ctx, x, tool.Result{}, context.Cause(ctx))
+				over = append(over, x)
+			}
+		}
+		for have+len(over) < len(left) { // these ended in the same moment
+			over = append(over, <-done)
+		}
+	}
+	return over
+}
+
+// call runs one call. A panic of a tool is its failure.
+func call(x *execution, run tool.RunFunc) (res tool.Result, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			x.result, x.failed = tool.ErrorResult(fmt.Sprintf(textToolCrashed, x.call.Name, p)), true
+			err = fmt.Errorf(textToolCrashed, x.call.Name, p)
 		}
-		updates.close()
-		ms := r.cfg.Now().Sub(start).Milliseconds()
-		x.ran = &ms
 	}()
-	res, err := run(updates.tell)
+	return run(x.updates.tell)
+}
+
+// conclude records what became of a call that ran.
+func (r *run) conclude(ctx context.Context, x *execution, res tool.Result, err error) {
+	ms := r.cfg.Now().Sub(x.start).Milliseconds()
+	x.ran = &ms
 	switch {
 	case err == nil:
 		x.result, x.failed = res, res.IsError
 	case ctx.Err() != nil && (err == ctx.Err() || err == context.Cause(ctx)): // the tool has nothing of its own to say
-		x.result, x.failed = tool.ErrorResult(TextToolAborted), true
+		x.fail(TextToolAborted)
 	default:
-		x.result, x.failed = tool.ErrorResult(err.Error()), true
+		x.fail(err.Error())
 	}
 	if x.result.Content == nil {
 		x.result.Content = llm.Content{}
 	}
 }
+
+func (x *execution) fail(text string) { x.result, x.failed = tool.ErrorResult(text), true }
 
 // updates forwards partial results until the call is over; late ones are dropped.
 type updates struct {
@@ -198,15 +243,19 @@ func (u *updates) tell(res tool.Result) {
 	u.run.cfg.Emit(event.ToolExecutionUpdate{ToolCallID: u.call.ID, ToolName: u.call.Name, Args: u.call.Arguments, PartialResult: res})
 }
 
-func (u *updates) close() {
+// close ends the updates, and with them the call. It reports whether this call of close
+// did: whoever is first decides what the result is.
+func (u *updates) close() bool {
 	u.mu.Lock()
+	defer u.mu.Unlock()
+	first := !u.closed
 	u.closed = true
-	u.mu.Unlock()
+	return first
 }
 
 // refuse answers a call that does not run, and tells its end.
 func (r *run) refuse(_ context.Context, x *execution, text string) {
-	x.result, x.failed = tool.ErrorResult(text), true
+	x.fail(text)
 	r.tellEnd(x)
 }
 

@@ -270,6 +270,7 @@ func (e *Engine) agentConfig(r *activeRun) agent.Config {
 		AfterTool:  e.cfg.Hooks.AfterTool,
 		Emit:       func(ev event.Event) { e.emit(r, ev) },
 		Now:        e.cfg.Now,
+		Go:         e.wg.Go,
 	}
 }
 
