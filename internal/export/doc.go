@@ -17,12 +17,12 @@
 // never asks the network for anything.
 //
 // Writing streams in two passes over the session, one for the index and one for the
-// entries: memory holds one entry and a few buffers, time is linear.
+// entries: memory holds a few blocks of the index, buffers and the largest entry, time is linear.
 //
 // # Concurrency
 //
-// All functions may be called concurrently, also for views of one session. The package
-// starts no goroutines.
+// All functions may be called concurrently, also for views of one session. The index is
+// made by a few goroutines, which end before their function does.
 //
 // The page is described in spec/atomic-facts.md section 14; its looks are our own.
 package export

@@ -6,6 +6,7 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/isotope-agent/isotope/internal/jsonx"
@@ -64,10 +65,11 @@ func (p *pageWriter) write() error {
 	for _, part := range []string{page.head, escapeHTML(title), page.body} {
 		p.out.WriteString(part)
 	}
-	if err := p.index(); err != nil {
+	stats, err := p.indexed()
+	if err != nil {
 		return err
 	}
-	if err := p.meta(title); err != nil {
+	if err := p.meta(title, stats); err != nil {
 		return err
 	}
 	p.out.WriteString(page.script)
@@ -76,6 +78,26 @@ func (p *pageWriter) write() error {
 	}
 	_, err = p.out.WriteString(page.end)
 	return err
+}
+
+// indexed writes the index, and counts what meta shows at the same time.
+func (p *pageWriter) indexed() (stats session.Stats, err error) {
+	var failed error
+	var counting sync.WaitGroup
+	counting.Go(func() {
+		defer func() {
+			if r := recover(); r != nil {
+				failed = fmt.Errorf("counting: %v", r)
+			}
+		}()
+		stats, failed = p.v.Stats()
+	})
+	err = p.index()
+	counting.Wait()
+	if err == nil && failed != nil {
+		err = fmt.Errorf("exporting a session: %w", failed)
+	}
+	return stats, err
 }
 
 // titleRunes bounds a title that comes from the session.
@@ -120,11 +142,7 @@ type meta struct {
 	Tools        []llm.ToolSpec `json:"tools"`
 }
 
-func (p *pageWriter) meta(title string) error {
-	stats, err := p.v.Stats()
-	if err != nil {
-		return fmt.Errorf("exporting a session: %w", err)
-	}
+func (p *pageWriter) meta(title string, stats session.Stats) error {
 	m := meta{
 		Format: 1, Title: title, Dialect: p.opt.Dialect, Header: p.v.Header().Raw, Name: p.v.Name(),
 		LeafID: p.v.LeafID(), Entries: p.v.Len(), Models: p.models, Stats: stats,

@@ -3,7 +3,9 @@ package export
 import (
 	"bytes"
 	"fmt"
+	"runtime"
 	"strconv"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/isotope-agent/isotope/internal/session"
@@ -23,35 +25,93 @@ const blockEntries = 2048
 //	n  the sizes of the entries in bytes
 //	s  the first words
 //	to [row, target id] of labels
+//
+// Blocks are made by several goroutines, each every so many-th, and written in their
+// order; index waits for them all.
 func (p *pageWriter) index() error {
-	seq, err := p.v.Entries("")
-	if err != nil {
-		return fmt.Errorf("exporting a session: %w", err)
+	blocks := (p.v.Len() + blockEntries - 1) / blockEntries
+	workers := min(runtime.GOMAXPROCS(0), maxWorkers, blocks)
+	made := make([]chan madeBlock, workers)
+	stop := make(chan struct{})
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer close(stop)
+	for w := range made {
+		made[w] = make(chan madeBlock)
+		running.Go(func() { p.makeBlocks(w, workers, blocks, made[w], stop) })
 	}
-	b := block{}
+	seen := map[string]bool{}
+	for k := range blocks {
+		m := <-made[k%workers]
+		if m.err != nil {
+			return fmt.Errorf("exporting a session: %w", m.err)
+		}
+		for _, name := range m.models {
+			if !seen[name] && len(p.models) < maxModels {
+				seen[name] = true
+				p.models = append(p.models, name)
+			}
+		}
+		if err := p.flush(m.block); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// maxWorkers is how many goroutines make blocks: more would wait for the one that writes.
+const maxWorkers = 4
+
+// madeBlock is a block, valid until its maker has handed over the next one but one.
+type madeBlock struct {
+	block  *block
+	models []string
+	err    error
+}
+
+// makeBlocks hands over the blocks first, first+step, … until there are no more, one
+// fails, or nobody takes them.
+func (p *pageWriter) makeBlocks(first, step, blocks int, out chan<- madeBlock, stop <-chan struct{}) {
+	var pair [2]block // one is written while the other is made
+	for k, turn := first, 0; k < blocks; k, turn = k+step, 1-turn {
+		m := p.makeBlock(k, &pair[turn])
+		select {
+		case out <- m:
+		case <-stop:
+			return
+		}
+		if m.err != nil {
+			return
+		}
+	}
+}
+
+func (p *pageWriter) makeBlock(k int, b *block) (m madeBlock) {
+	defer func() {
+		if r := recover(); r != nil {
+			m = madeBlock{err: fmt.Errorf("describing entries: %v", r)}
+		}
+	}()
+	b.reset()
+	from, before := k*blockEntries, ""
+	if from > 0 {
+		before = p.v.Entry(from - 1).ID
+	}
 	d := describer{seen: map[string]bool{}}
-	i, before := 0, ""
-	for raw, err := range seq {
+	i := from
+	for raw, err := range p.v.Range(from, min(from+blockEntries, p.v.Len())) {
 		if err != nil {
-			return fmt.Errorf("exporting a session: %w", err)
+			return madeBlock{err: err}
 		}
 		e := p.v.Entry(i)
 		b.add(e, before, len(raw), d.describe(e, raw))
 		before = e.ID
-		if i++; b.rows == blockEntries {
-			if err := p.flush(&b); err != nil {
-				return err
-			}
-		}
+		i++
 	}
-	p.models = d.models
-	return p.flush(&b)
+	return madeBlock{block: b, models: d.models}
 }
 
 func (p *pageWriter) flush(b *block) error {
-	if b.rows == 0 {
-		return nil
-	}
 	p.out.WriteString(`<script type="application/json" class="index">{"k":"`)
 	p.out.Write(b.kinds)
 	p.out.WriteString(`","f":"`)
@@ -66,7 +126,6 @@ func (p *pageWriter) flush(b *block) error {
 		p.out.WriteByte(']')
 	}
 	_, err := p.out.WriteString("}</script>\n")
-	b.reset()
 	return err
 }
 
@@ -115,6 +174,13 @@ func (b *block) add(e session.Entry, before string, size int, d description) {
 func appendString(dst, text []byte) []byte {
 	dst = append(dst, '"')
 	for len(text) > 0 {
+		run := 0
+		for run < len(text) && standsForItself(text[run]) {
+			run++
+		}
+		if dst, text = append(dst, text[:run]...), text[run:]; len(text) == 0 {
+			break
+		}
 		c := text[0]
 		switch {
 		case c == '"' || c == '\\':
@@ -122,8 +188,6 @@ func appendString(dst, text []byte) []byte {
 		case c < ' ' || c == '<':
 			const digits = "0123456789abcdef"
 			dst = append(dst, '\\', 'u', '0', '0', digits[c>>4], digits[c&15])
-		case c < utf8.RuneSelf:
-			dst = append(dst, c)
 		default:
 			r, n := utf8.DecodeRune(text)
 			dst = utf8.AppendRune(dst, r)
@@ -133,4 +197,8 @@ func appendString(dst, text []byte) []byte {
 		text = text[1:]
 	}
 	return append(dst, '"')
+}
+
+func standsForItself(c byte) bool {
+	return c >= ' ' && c < utf8.RuneSelf && c != '"' && c != '\\' && c != '<'
 }

@@ -307,6 +307,15 @@ func words(dst, raw []byte, limit int) []byte {
 	for b := raw[1 : len(raw)-1]; len(b) > 0; {
 		r, size := rune(b[0]), 1
 		switch {
+		case isPlain(b[0]) && n < limit: // a word, as nearly always
+			if blank {
+				dst, n, blank = append(dst, ' '), n+1, false
+			}
+			for most := min(len(b), max(1, limit-n)); size < most && isPlain(b[size]); {
+				size++
+			}
+			dst, n, b = append(dst, b[:size]...), n+size, b[size:]
+			continue
 		case r == '\\':
 			r, size = escaped(b)
 		case r >= utf8.RuneSelf:
@@ -331,6 +340,10 @@ func words(dst, raw []byte, limit int) []byte {
 	}
 	return dst
 }
+
+// isPlain reports whether a byte of a raw JSON string is a visible ASCII character that
+// stands for itself.
+func isPlain(c byte) bool { return c > ' ' && c < 0x7f && c != '\\' }
 
 // is reports whether a raw JSON string is a text.
 func is(raw []byte, text string) bool {

@@ -361,4 +361,15 @@ func civilDays(y, m, d int) int64 {
 const timeLayout = "2006-01-02T15:04:05.000Z"
 
 // formatTime writes milliseconds since 1970 as Date.prototype.toISOString does.
-func formatTime(ms int64) string { return time.UnixMilli(ms).UTC().Format(timeLayout) }
+// A walk through a session does so for every entry, so the fast way of package time is taken.
+func formatTime(ms int64) string {
+	t := time.UnixMilli(ms).UTC()
+	const seconds = len("2006-01-02T15:04:05")
+	var buf [len(timeLayout)]byte
+	b := t.AppendFormat(buf[:0], time.RFC3339)
+	if len(b) != seconds+1 {
+		return t.Format(timeLayout)
+	}
+	n := t.Nanosecond() / int(time.Millisecond)
+	return string(append(b[:seconds], '.', byte('0'+n/100), byte('0'+n/10%10), byte('0'+n%10), 'Z'))
+}
