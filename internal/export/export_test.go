@@ -3,6 +3,7 @@ package export
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -296,6 +297,38 @@ func TestJSONL(t *testing.T) {
 	}
 	if b.String() != readFile(t, demo) {
 		t.Error("not the session, byte for byte")
+	}
+}
+
+// However many goroutines make the index, the page is the same: blocks in their order,
+// models by their first appearance, parents across the ends of blocks.
+func TestManyMakers(t *testing.T) {
+	var lines []string
+	parent := "null"
+	for i := range 5*blockEntries + 7 {
+		id := fmt.Sprintf("%08x", i)
+		lines = append(lines, fmt.Sprintf(`{"type":"model_change","id":"%s","parentId":%s,"timestamp":"2025-01-01T00:00:00.000Z","provider":"p","modelId":"m%d"}`, id, parent, i*7/blockEntries))
+		if parent = `"` + id + `"`; i%1000 == 999 {
+			parent = `"00000001"`
+		}
+	}
+	v := openView(t, writeSession(t, lines...))
+	page := func(makers int) string {
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(makers))
+		var out bytes.Buffer
+		if err := HTML(&out, v, Options{}); err != nil {
+			t.Fatal(err)
+		}
+		return out.String()
+	}
+	one := page(1)
+	if n := strings.Count(one, `class="index">{"k"`); n != 6 {
+		t.Errorf("%d blocks", n)
+	}
+	for _, makers := range []int{2, 3, 4} {
+		if page(makers) != one {
+			t.Errorf("%d goroutines make another page than one", makers)
+		}
 	}
 }
 

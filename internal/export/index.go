@@ -3,6 +3,7 @@ package export
 import (
 	"bytes"
 	"fmt"
+	"iter"
 	"runtime"
 	"strconv"
 	"sync"
@@ -38,7 +39,7 @@ func (p *pageWriter) index() error {
 	defer close(stop)
 	for w := range made {
 		made[w] = make(chan madeBlock)
-		running.Go(func() { p.makeBlocks(w, workers, blocks, made[w], stop) })
+		running.Go(func() { p.makeBlocks(w, workers, made[w], stop) })
 	}
 	seen := map[string]bool{}
 	for k := range blocks {
@@ -69,46 +70,58 @@ type madeBlock struct {
 	err    error
 }
 
-// makeBlocks hands over the blocks first, first+step, … until there are no more, one
-// fails, or nobody takes them.
-func (p *pageWriter) makeBlocks(first, step, blocks int, out chan<- madeBlock, stop <-chan struct{}) {
-	var pair [2]block // one is written while the other is made
-	for k, turn := first, 0; k < blocks; k, turn = k+step, 1-turn {
-		m := p.makeBlock(k, &pair[turn])
+// makeBlocks makes and hands over the blocks first, first+step, … until there are no
+// more, one fails, or nobody takes them.
+func (p *pageWriter) makeBlocks(first, step int, out chan<- madeBlock, stop <-chan struct{}) {
+	hand := func(m madeBlock) bool {
 		select {
 		case out <- m:
+			return true
 		case <-stop:
+			return false
+		}
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			hand(madeBlock{err: fmt.Errorf("describing entries: %v", r)})
+		}
+	}()
+	var pair [2]block // one is written while the other is made
+	turn, d := 0, describer{seen: map[string]bool{}}
+	i, before := first*blockEntries, ""
+	for raw, err := range p.v.Raws(share(first, step, p.v.Len())) {
+		if err != nil {
+			hand(madeBlock{err: err})
 			return
 		}
-		if m.err != nil {
-			return
+		if i > 0 && i%blockEntries == 0 {
+			before = p.v.Entry(i - 1).ID
+		}
+		e, b := p.v.Entry(i), &pair[turn]
+		b.add(e, before, len(raw), d.describe(e, raw))
+		before = e.ID
+		if i++; i%blockEntries == 0 || i == p.v.Len() {
+			if !hand(madeBlock{block: b, models: d.models}) {
+				return
+			}
+			turn, d.models = 1-turn, nil
+			pair[turn].reset()
+			i += (step - 1) * blockEntries
 		}
 	}
 }
 
-func (p *pageWriter) makeBlock(k int, b *block) (m madeBlock) {
-	defer func() {
-		if r := recover(); r != nil {
-			m = madeBlock{err: fmt.Errorf("describing entries: %v", r)}
+// share yields the numbers of the entries of every step-th block from first on.
+func share(first, step, entries int) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for from := first * blockEntries; from < entries; from += step * blockEntries {
+			for i := from; i < min(from+blockEntries, entries); i++ {
+				if !yield(i) {
+					return
+				}
+			}
 		}
-	}()
-	b.reset()
-	from, before := k*blockEntries, ""
-	if from > 0 {
-		before = p.v.Entry(from - 1).ID
 	}
-	d := describer{seen: map[string]bool{}}
-	i := from
-	for raw, err := range p.v.Range(from, min(from+blockEntries, p.v.Len())) {
-		if err != nil {
-			return madeBlock{err: err}
-		}
-		e := p.v.Entry(i)
-		b.add(e, before, len(raw), d.describe(e, raw))
-		before = e.ID
-		i++
-	}
-	return madeBlock{block: b, models: d.models}
 }
 
 func (p *pageWriter) flush(b *block) error {

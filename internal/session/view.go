@@ -137,16 +137,19 @@ func (v *View) Entries(since string) (iter.Seq2[jsonx.Raw, error], error) {
 		}
 		from = i + 1
 	}
-	return v.Range(from, len(v.recs)), nil
+	return v.Raws(func(yield func(int) bool) {
+		for i := from; i < len(v.recs) && yield(i); i++ {
+		}
+	}), nil
 }
 
-// Range yields the JSON of the entries from number from up to, and without, number to,
-// in the order of the file. A value is valid until the next one is asked for.
-func (v *View) Range(from, to int) iter.Seq2[jsonx.Raw, error] {
+// Raws yields the JSON of the entries of these numbers. Neighbours cost least. A value is
+// valid until the next one is asked for.
+func (v *View) Raws(numbers iter.Seq[int]) iter.Seq2[jsonx.Raw, error] {
 	return func(yield func(jsonx.Raw, error) bool) {
 		r := v.reader()
 		defer r.close()
-		for i := from; i < to; i++ {
+		for i := range numbers {
 			raw, err := r.line(&v.recs[i])
 			if !yield(raw, err) || err != nil {
 				return
