@@ -69,20 +69,21 @@ type Engine struct {
 	late      sync.Mutex // held while functions run that came after the engine goroutine left
 
 	// All below belongs to the engine goroutine.
-	store    *session.Store
-	conv     conversation
-	tools    *tool.Set
-	model    *llm.Model // with the session's budget as its ContextWindow
-	listed   *llm.Model // the same as the catalogue has it
-	cwd      string     // where the session works
-	thinking llm.ThinkingLevel
-	chosen   model.Initial
-	queues   queues
-	nextTurn []llm.Message // of extensions, for the next prompt
-	admit    admission
-	run      *activeRun // nil when idle
-	retry    retryState
-	comp     compactions
+	store     *session.Store
+	conv      conversation
+	tools     *tool.Set
+	model     *llm.Model // with the session's budget as its ContextWindow
+	listed    *llm.Model // the same as the catalogue has it
+	cwd       string     // where the session works
+	thinking  llm.ThinkingLevel
+	chosen    model.Initial
+	queues    queues
+	nextTurn  []llm.Message // of extensions, for the next prompt
+	admit     admission
+	run       *activeRun // nil when idle
+	retry     retryState
+	comp      compactions
+	observers observers
 	// autoCompact: the context is compacted without being asked.
 	autoCompact bool
 	bash        map[*bashCommand]struct{}

@@ -109,7 +109,7 @@ func (e *Engine) appendEntry(b session.Body) error {
 		return fmt.Errorf("storing an entry: %w", err)
 	}
 	if info, ok := b.(session.SessionInfo); ok {
-		e.cfg.Output.Post(event.SessionInfoChanged{Name: info.Name})
+		e.tell(event.SessionInfoChanged{Name: info.Name})
 	}
 	view := e.store.View()
 	raw, err := view.Raw(view.Index(id))

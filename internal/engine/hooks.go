@@ -31,7 +31,8 @@ type Hooks struct {
 	AfterTool func(ctx context.Context, call *llm.ToolCall, res tool.Result) tool.Result
 	// MessageEnd may replace a finished message before it is stored and told.
 	MessageEnd func(ctx context.Context, m llm.Message) llm.Message
-	// Event sees every event of a run before clients do.
+	// Event sees every event of a run before clients do. AgentSettled, and changes of
+	// model, thinking level and name, it sees afterwards, in their order.
 	Event func(ctx context.Context, ev event.Event)
 	// UserBash may answer a direct bash command itself; an error refuses it.
 	UserBash func(ctx context.Context, command string) (handled bool, output string, exitCode int, err error)
@@ -39,6 +40,8 @@ type Hooks struct {
 	BeforeSwitch func(ctx context.Context, kind string) (cancelled bool, err error)
 	// BeforeTree may cancel a move to another entry of the session tree.
 	BeforeTree func(ctx context.Context, targetID string) (cancelled bool, err error)
+	// TreeMoved sees that the session goes on from another entry.
+	TreeMoved func(ctx context.Context, m TreeMove)
 	// Completions lists what may follow an extension command; nil: it completes nothing.
 	Completions func(ctx context.Context, command, prefix string) ([]Completion, error)
 	// Shortcuts lists the keys that extensions listen to; Shortcut looks one up, on the
@@ -53,6 +56,10 @@ type Hooks struct {
 	SessionStart    func(ctx context.Context, reason string)
 	SessionShutdown func(ctx context.Context, reason string)
 }
+
+// TreeMove is what a TreeMoved hook sees: ids of entries, "" before every entry.
+// SummaryID is the summary of the branch that was left, "" for none.
+type TreeMove struct{ OldLeafID, NewLeafID, SummaryID string }
 
 // InputResult is what an Input hook decided.
 type InputResult struct {

@@ -92,7 +92,7 @@ func (e *Engine) switchModel(m *llm.Model, asked llm.ThinkingLevel, source strin
 // tellModel tells that the session has another model, and another budget with it.
 func (e *Engine) tellModel(before *llm.Model, source string) {
 	if before == nil || before.Ref() != e.model.Ref() {
-		e.cfg.Output.Post(event.ModelChanged{Model: e.model, PreviousModel: before, Source: source})
+		e.tell(event.ModelChanged{Model: e.model, PreviousModel: before, Source: source})
 	}
 	if before == nil || before.ContextWindow != e.model.ContextWindow {
 		e.cfg.Output.Post(event.ContextWindowChanged{ContextWindow: e.model.ContextWindow})
@@ -108,7 +108,7 @@ func (e *Engine) changeThinking(level llm.ThinkingLevel) error {
 		return fmt.Errorf("storing the thinking level: %w", err)
 	}
 	e.thinking = level
-	e.cfg.Output.Post(event.ThinkingLevelChanged{Level: level})
+	e.tell(event.ThinkingLevelChanged{Level: level})
 	return nil
 }
 

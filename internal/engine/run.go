@@ -198,7 +198,7 @@ func (e *Engine) settling(r *activeRun) {
 	e.run = nil
 	e.conv.systemOverride = ""
 	e.recordDeferredBash()
-	e.cfg.Output.Post(event.AgentSettled{Aborted: aborted})
+	e.tell(event.AgentSettled{Aborted: aborted})
 	r.cancel(nil)
 	r.answerAborts()
 	for _, done := range r.settled {

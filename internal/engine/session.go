@@ -80,7 +80,7 @@ func (e *Engine) tellChoice(before *llm.Model, level llm.ThinkingLevel) {
 		e.tellModel(before, "restore")
 	}
 	if e.thinking != level {
-		e.cfg.Output.Post(event.ThinkingLevelChanged{Level: e.thinking})
+		e.tell(event.ThinkingLevelChanged{Level: e.thinking})
 	}
 }
 
@@ -138,7 +138,7 @@ func (e *Engine) SetName(name string, reply func(struct{}, error)) {
 		if _, err := e.store.Append(session.SessionInfo{Name: jsonx.Str(name)}); err != nil {
 			return struct{}{}, fmt.Errorf("storing the session name: %w", err)
 		}
-		e.cfg.Output.Post(event.SessionInfoChanged{Name: jsonx.Str(name)})
+		e.tell(event.SessionInfoChanged{Name: jsonx.Str(name)})
 		return struct{}{}, nil
 	})
 }

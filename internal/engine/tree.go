@@ -48,7 +48,7 @@ type move struct {
 // summary to be made it goes on beside the lane, else it is one step.
 func (e *Engine) NavigateTree(n Navigation, reply func(Navigated, error)) {
 	if !n.Summarize && e.cfg.Hooks.BeforeTree == nil {
-		ask(e, false, reply, func() (Navigated, error) { return e.navigate(n) })
+		ask(e, false, reply, func() (Navigated, error) { return e.land(n, e.store.View(), nil) })
 		return
 	}
 	refuse := func(err error) { reply(Navigated{}, err) }
@@ -72,24 +72,6 @@ func (e *Engine) NavigateTree(n Navigation, reply func(Navigated, error)) {
 	if !ok {
 		refuse(ErrShutdown)
 	}
-}
-
-// navigate moves at once, on the engine goroutine.
-func (e *Engine) navigate(n Navigation) (Navigated, error) {
-	to, err := e.destination(n.TargetID)
-	if err != nil || to.none {
-		return Navigated{}, err
-	}
-	if err := e.store.SetLeaf(to.leaf); err != nil {
-		return Navigated{}, err
-	}
-	if n.Label != "" {
-		if err := e.label(n.TargetID, n.Label); err != nil {
-			return Navigated{}, err
-		}
-	}
-	e.moved()
-	return Navigated{EditorText: to.text}, nil
 }
 
 // navigateSlowly asks extensions and has the branch summarized, then moves.
@@ -126,7 +108,8 @@ func (e *Engine) navigateSlowly(n Navigation) (Navigated, error) {
 	return out, err
 }
 
-// land moves, leaves the summary below the new place, and labels it.
+// land moves in one step, on the engine goroutine: it leaves the summary below the new
+// place, and labels it.
 func (e *Engine) land(n Navigation, seen *session.View, summary *session.BranchSummary) (Navigated, error) {
 	to, err := e.destination(n.TargetID)
 	if err != nil || to.none {
@@ -154,6 +137,13 @@ func (e *Engine) land(n Navigation, seen *session.View, summary *session.BranchS
 		}
 	}
 	e.moved()
+	if hook := e.cfg.Hooks.TreeMoved; hook != nil {
+		m := TreeMove{OldLeafID: before, NewLeafID: e.store.LeafID()}
+		if summary != nil {
+			m.SummaryID = marked
+		}
+		e.observe(func(ctx context.Context) { hook(ctx, m) })
+	}
 	return Navigated{EditorText: to.text}, nil
 }
 

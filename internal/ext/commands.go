@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/isotope-agent/isotope/internal/engine"
 	"github.com/isotope-agent/isotope/internal/jsonx"
 )
 
@@ -31,13 +32,6 @@ type Flag struct {
 	Description string
 	Type        string
 	Source      Source
-}
-
-// A Completion is one way to go on with a command's argument.
-type Completion struct {
-	Value       string `json:"value"`
-	Label       string `json:"label,omitzero"`
-	Description string `json:"description,omitzero"`
 }
 
 func numbered(name string, n int) string { return name + ":" + strconv.Itoa(n) }
@@ -84,7 +78,7 @@ func (g *generation) runCommand(ctx context.Context, c command, args string) {
 }
 
 // Complete returns how the argument of a command may go on; nil when it offers nothing.
-func (x *Extensions) Complete(ctx context.Context, name, prefix string) ([]Completion, error) {
+func (x *Extensions) Complete(ctx context.Context, name, prefix string) ([]engine.Completion, error) {
 	g := x.current.Load()
 	if g == nil {
 		return nil, nil
@@ -97,7 +91,7 @@ func (x *Extensions) Complete(ctx context.Context, name, prefix string) ([]Compl
 		if err != nil || isNull(raw) {
 			return nil, err
 		}
-		var out []Completion
+		var out []engine.Completion
 		err = jsonx.Unmarshal(raw, &out)
 		return out, err
 	}

@@ -22,6 +22,8 @@ func (x *Extensions) Hooks() engine.Hooks {
 	return engine.Hooks{
 		Command: x.Command, Input: x.input, BeforeRun: x.beforeRun, Context: x.context, BeforeTool: x.beforeTool, AfterTool: x.afterTool,
 		MessageEnd: x.messageEnd, Event: x.Observe, UserBash: x.userBash, BeforeSwitch: x.beforeSwitch, SessionStart: x.SessionStart, SessionShutdown: x.SessionShutdown,
+		BeforeTree: x.beforeTree, TreeMoved: x.treeMoved, BeforeCompact: x.beforeCompact, Compacted: x.compacted,
+		Completions: x.Complete, Shortcuts: x.shortcuts, Shortcut: x.shortcut,
 	}
 }
 
@@ -325,7 +327,7 @@ func (x *Extensions) SessionStart(ctx context.Context, reason string) {
 			x.failed(err.Source.Path, "load", err.Err)
 		}
 	}
-	x.turns.reset()
+	x.turns.began(x.state().Thinking)
 	_, _ = x.Emit(ctx, "session_start", map[string]string{"reason": reason}) // failures were told
 }
 

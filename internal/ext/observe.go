@@ -13,7 +13,16 @@ import (
 type turns struct {
 	mu      sync.Mutex
 	index   int
-	growing *event.Growing // nil when nobody looks
+	level   llm.ThinkingLevel // told last
+	growing *event.Growing    // nil when nobody looks
+}
+
+// began forgets the session before; level is where the new one starts from.
+func (t *turns) began(level llm.ThinkingLevel) {
+	t.reset()
+	t.mu.Lock()
+	t.level = level
+	t.mu.Unlock()
 }
 
 func (t *turns) reset() {
@@ -95,9 +104,16 @@ func (x *Extensions) describe(g *generation, ev event.Event) (string, any) {
 	case event.SessionInfoChanged:
 		return "session_info_changed", ev
 	case event.ModelChanged:
-		return "model_select", ev
+		if ev.Source == "set" || ev.Source == "cycle" {
+			return "model_select", ev
+		}
 	case event.ThinkingLevelChanged:
-		return "thinking_level_select", ev
+		before := x.turns.level
+		x.turns.level = ev.Level
+		return "thinking_level_select", struct {
+			Level  llm.ThinkingLevel `json:"level"`
+			Before llm.ThinkingLevel `json:"previousLevel"`
+		}{ev.Level, before}
 	case event.CompactionEnd:
 		if ev.Result == nil || ev.ErrorMessage != "" || ev.Aborted {
 			return "session_compact_failed", ev

@@ -172,7 +172,7 @@ func TestEventHook(t *testing.T) {
 		c.send(`{"type":"prompt","message":"hi"}`)
 		c.await("agent_settled", "")
 	})
-	want := "agent_start turn_start message_start message_end message_start message_update message_update message_update message_end turn_end agent_end"
+	want := "agent_start turn_start message_start message_end message_start message_update message_update message_update message_end turn_end agent_end agent_settled"
 	if got := strings.Join(kinds, " "); got != want {
 		t.Errorf("events: %s", got)
 	}
