@@ -86,3 +86,39 @@ func TestExtensionTakesPart(t *testing.T) {
 		t.Errorf("exit code %d", code)
 	}
 }
+
+// A provider comes when an extension registers it, and goes when it takes it away.
+func TestExtensionProviderComesAndGoes(t *testing.T) {
+	home, dir := t.TempDir(), t.TempDir()
+	const source = `
+export default function (pi: any) {
+  const model = { id: "m", name: "M", reasoning: false, input: ["text"], cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 }, contextWindow: 9000, maxTokens: 900 };
+  pi.registerCommand("come", { handler: async () => pi.registerProvider("own", { baseUrl: "https://own.test", apiKey: "k", api: "openai-completions", models: [model] }) });
+  pi.registerCommand("go", { handler: async () => pi.unregisterProvider("own") });
+  pi.registerCommand("bad", { handler: async () => pi.registerProvider("own", { models: [model] }) });
+}
+`
+	if err := os.WriteFile(filepath.Join(dir, "ext.ts"), []byte(source), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := launch(t, home, dir, "isotope", "--mode", "rpc", "--model", "scripted/demo", "--no-session", "-e", "ext.ts")
+	p.follow()
+	for _, step := range []struct {
+		command string
+		there   bool
+	}{{"/come", true}, {"/go", false}, {"/bad", false}} {
+		p.send(`{"type":"prompt","message":"` + step.command + `"}`)
+		told := p.until(`"type":"response"`, `"command":"prompt"`)
+		if failed := strings.Contains(strings.Join(told, ""), `no \"api\" specified`); failed != (step.command == "/bad") {
+			t.Errorf("behind %s: %s", step.command, told)
+		}
+		if got := p.answer(`{"type":"get_available_models"}`); strings.Contains(got, `"provider":"own"`) != step.there {
+			t.Errorf("behind %s: %s", step.command, got)
+		}
+	}
+	p.closeInput()
+	p.rest()
+	if code := p.wait(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+}

@@ -140,6 +140,15 @@ func (a *app) start() error {
 	if err := settings.CheckToolList(splitNames(a.flags.tools)); err != nil {
 		return fmt.Errorf("--tools: %w", err)
 	}
+	if err := a.checkModel(); err != nil && len(a.extensionSources()) == 0 {
+		return err // else one of them may bring the model
+	}
+	return nil
+}
+
+// checkModel resolves the flags about the model and gives its provider the key of
+// --api-key.
+func (a *app) checkModel() error {
 	sel, err := a.models.Resolve(a.modelFlags())
 	if err != nil {
 		return err
@@ -198,6 +207,20 @@ func (a *app) choose(had session.Selection) (model.Initial, error) {
 
 // newEngine starts an engine on a session. The error is a start-up error.
 func (a *app) newEngine(store *session.Store, out engine.Output) (*engine.Engine, error) {
+	files, unknown := newToolbox(a)
+	var err error
+	if a.ext, err = a.newExtensions(files, out); err != nil {
+		return nil, err
+	}
+	if a.ext.Loaded() {
+		if err := a.checkModel(); err != nil {
+			return nil, errors.Join(err, a.ext.Close(context.Background()))
+		}
+	}
+	files.ext = a.ext
+	for _, name := range files.missing(unknown) {
+		a.warn(fmt.Sprintf(textUnknownTool, name))
+	}
 	a.readScope()
 	had, err := store.View().Selection()
 	if err != nil {
@@ -212,14 +235,6 @@ func (a *app) newEngine(store *session.Store, out engine.Output) (*engine.Engine
 		if text != "" {
 			a.warn(text)
 		}
-	}
-	files, unknown := newToolbox(a)
-	if a.ext, err = a.newExtensions(files, out); err != nil {
-		return nil, err
-	}
-	files.ext = a.ext
-	for _, name := range files.missing(unknown) {
-		a.warn(fmt.Sprintf(textUnknownTool, name))
 	}
 	if err := a.providers.record(a.flags.record); err != nil {
 		return nil, err

@@ -70,6 +70,9 @@ func run(ctx context.Context, args []string, std stdio, lim limits) int {
 	if err != nil {
 		return failed(std.err, err)
 	}
+	if name, nobodys := a.nobodysFlag(args); nobodys {
+		return failed(std.err, errUnknownOption("--"+name))
+	}
 	switch {
 	case f.wantsSchema(args):
 		return a.schema()

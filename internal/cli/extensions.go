@@ -3,9 +3,11 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"os"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"time"
 
@@ -18,9 +20,6 @@ import (
 	"github.com/isotope-agent/isotope/internal/settings"
 	"github.com/isotope-agent/isotope/internal/tool"
 )
-
-// Texts about what extensions cannot do.
-var errNoProviders = errors.New("providers of extensions are not supported: use models.json")
 
 // extensions are the extensions of the program and what connects them with its engine.
 type extensions struct {
@@ -57,7 +56,75 @@ func (a *app) newExtensions(files *toolbox, out engine.Output) (*extensions, err
 		}
 		a.note(err.Error())
 	}
+	if err := x.takeFlags(); err != nil {
+		return nil, errors.Join(err, x.Close(context.Background()))
+	}
+	x.Offer(x.registerProvider)
 	return x, nil
+}
+
+// takeFlags gives extensions the options that are theirs.
+func (x *extensions) takeFlags() error {
+	f := x.app.flags
+	known := map[string]ext.Flag{}
+	for _, k := range x.Flags() {
+		known[k.Name] = k
+	}
+	for _, o := range f.foreign {
+		k, ok := known[o.name]
+		isSwitch := k.Type == "boolean"
+		var value any = o.value
+		switch {
+		case !ok:
+			return errUnknownOption("--" + o.name)
+		case isSwitch && o.joined:
+			on, err := strconv.ParseBool(o.value)
+			if err != nil {
+				return fmt.Errorf("--%s must be true or false, not %q", o.name, o.value)
+			}
+			value = on
+		case isSwitch:
+			value = true
+		case o.value == "" && !o.joined:
+			return fmt.Errorf("--%s requires a value", o.name)
+		}
+		f.settle(o, isSwitch)
+		x.SetFlag(o.name, value)
+	}
+	return nil
+}
+
+// registerProvider adds the models of an extension's provider, or takes them away when
+// config is nil. With stream the extension answers their requests itself.
+func (x *extensions) registerProvider(name string, config jsonx.Raw, stream llm.Provider) error {
+	if config == nil {
+		x.app.models.Unregister(name)
+		x.app.providers.drop(name)
+		return nil
+	}
+	members, err := jsonx.Members(config)
+	if err != nil {
+		return fmt.Errorf("provider %s: %w", name, err)
+	}
+	var own jsonx.Object
+	api := name
+	for _, m := range members {
+		if m.Name == "api" && jsonx.Unmarshal(m.Value, &api) != nil {
+			api = name
+		}
+		if m.Name != "oauth" { // an object of functions here, a word in models.json
+			own.Set(m.Name, m.Value)
+		}
+	}
+	if stream != nil {
+		own.Set("api", api)
+		x.app.providers.use(name, api, stream)
+	}
+	text, err := jsonx.Marshal(&own)
+	if err != nil {
+		return fmt.Errorf("provider %s: %w", name, err)
+	}
+	return x.app.models.Register(name, text)
 }
 
 // extensionSources finds the extensions: of the project when it is trusted, of the user,
@@ -71,6 +138,17 @@ func (a *app) extensionSources() []ext.Source {
 		Explicit: a.flags.extensions, Cwd: a.started, Home: a.home,
 		AgentDirs: a.dirs, ProjectDirs: a.projectDirs(), Settings: lists, Only: a.flags.noExtensions,
 	})
+}
+
+// nobodysFlag returns an option that nobody can know: there is no extension, or none is
+// loaded for what is to be done.
+func (a *app) nobodysFlag(args []string) (name string, ok bool) {
+	f := a.flags
+	if len(f.foreign) == 0 {
+		return "", false
+	}
+	alone := f.set["export"] || f.wantsSchema(args) || f.wantsAuth(args)
+	return f.foreign[0].name, alone || len(a.extensionSources()) == 0
 }
 
 // replace loads them anew for a reload.
@@ -215,7 +293,7 @@ func (x *extensions) host() ext.Host {
 			return ext.Credential{APIKey: c.APIKey, Headers: c.Headers}, err
 		},
 		Stream:           x.stream,
-		RegisterProvider: func(string, jsonx.Raw, llm.Provider) error { return errNoProviders },
+		RegisterProvider: x.registerProvider,
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -42,6 +43,16 @@ type flags struct {
 	args  []string // messages
 	files []string // @file arguments
 	set   map[string]bool
+
+	foreign []foreignFlag // options that only an extension can know, in order
+}
+
+// foreignFlag is an option that is not the program's own. Text that stands behind it may
+// be its value: until its type is known, its place among the messages has the mark.
+type foreignFlag struct {
+	name, value string
+	joined      bool // by an equals sign: the value is one
+	mark        string
 }
 
 // shortcuts are the reference's short flags of more than one letter.
@@ -120,6 +131,7 @@ func parseFlags(args []string) (*flags, error) {
 			args[i] = long
 		}
 	}
+	args, f.foreign = foreign(fs, args)
 	if err := fs.Parse(args); err != nil {
 		return nil, flagError(err)
 	}
@@ -141,6 +153,51 @@ func parseFlags(args []string) (*flags, error) {
 	return f, f.check()
 }
 
+// foreign takes the long options out of a command line that fs does not define.
+func foreign(fs *pflag.FlagSet, args []string) (own []string, out []foreignFlag) {
+	for i := 0; i < len(args); i++ {
+		name, value, joined := strings.Cut(strings.TrimPrefix(args[i], "--"), "=")
+		switch known := fs.Lookup(name); {
+		case args[i] == "--":
+			return append(own, args[i:]...), out
+		case !strings.HasPrefix(args[i], "--"):
+			own = append(own, args[i])
+		case known != nil:
+			own = append(own, args[i])
+			if known.NoOptDefVal == "" && !joined && i+1 < len(args) { // its value may look like an option
+				i++
+				own = append(own, args[i])
+			}
+		default:
+			x := foreignFlag{name: name, value: value, joined: joined}
+			if !joined && i+1 < len(args) && !strings.HasPrefix(args[i+1], "-") && !strings.HasPrefix(args[i+1], "@") {
+				i++
+				x.value, x.mark = args[i], "\x00"+strconv.Itoa(len(out)) // no argument can hold a zero
+				own = append(own, x.mark)
+			}
+			out = append(out, x)
+		}
+	}
+	return own, out
+}
+
+// settle gives a foreign flag's type: what stands behind a switch is a message.
+func (f *flags) settle(x foreignFlag, isSwitch bool) {
+	i := slices.Index(f.args, x.mark)
+	switch {
+	case x.mark == "" || i < 0:
+	case isSwitch:
+		f.args[i] = x.value
+	default:
+		f.args = slices.Delete(f.args, i, i+1)
+	}
+}
+
+// errUnknownOption is the error of an option that nobody knows.
+func errUnknownOption(option string) error {
+	return fmt.Errorf("Unknown option: %s. See --help for the options there are", option)
+}
+
 // flagError puts pflag's complaint in the words that users of the reference know.
 func flagError(err error) error {
 	var unknown *pflag.NotExistError
@@ -149,7 +206,7 @@ func flagError(err error) error {
 		if s := unknown.GetSpecifiedShortnames(); s != "" {
 			name = "-" + s
 		}
-		return fmt.Errorf("Unknown option: %s. See --help for the options there are", name)
+		return errUnknownOption(name)
 	}
 	var value *pflag.ValueRequiredError
 	if errors.As(err, &value) {

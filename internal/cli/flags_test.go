@@ -48,7 +48,6 @@ func TestParseFlags(t *testing.T) {
 // Errors name what is wrong and what may be written instead.
 func TestFlagErrors(t *testing.T) {
 	for line, want := range map[string]string{
-		"--frob":                         "Unknown option: --frob. See --help for the options there are",
 		"-q":                             "Unknown option: -q. See --help for the options there are",
 		"--model":                        "--model requires a value",
 		"--mode tui":                     `--mode must be "rpc", "json" or "text", not "tui"`,

@@ -10,8 +10,14 @@ import (
 	"github.com/isotope-agent/isotope/internal/model"
 )
 
-// listModels prints the available models that match the search as a table.
+// listModels prints the available models that match the search as a table, those of
+// extensions among them.
 func (a *app) listModels() int {
+	ext, err := a.newExtensions(nil, nil)
+	if err != nil {
+		return failed(a.std.err, err)
+	}
+	defer ext.close(a.limits.leave)
 	stdout := a.std.out
 	search := strings.ToLower(strings.TrimSpace(a.flags.listModels))
 	var found []*llm.Model

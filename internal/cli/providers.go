@@ -25,13 +25,14 @@ type providers struct {
 
 	mu   sync.Mutex
 	made map[string]llm.Provider
+	own  map[string]string // protocols that extensions' providers brought, by provider
 	file *os.File
 	tape *record.Script // what --record writes; nil for nothing
 }
 
 func newProviders(a *app) *providers {
 	return &providers{
-		cwd: a.started, made: map[string]llm.Provider{},
+		cwd: a.started, made: map[string]llm.Provider{}, own: map[string]string{},
 		client: sync.OnceValue(func() *wire.Client {
 			idle := a.settings.HTTPIdleTimeout()
 			if idle == 0 {
@@ -62,6 +63,26 @@ func (p *providers) get(api string) (llm.Provider, error) {
 	}
 	p.made[api] = made
 	return made, nil
+}
+
+// use makes p the client for a protocol that an extension's provider brings.
+func (p *providers) use(provider, api string, client llm.Provider) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.tape != nil {
+		client = p.tape.Record(client)
+	}
+	p.made[api], p.own[provider] = client, api
+}
+
+// drop forgets what a provider brought.
+func (p *providers) drop(provider string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if api, ok := p.own[provider]; ok {
+		delete(p.made, api)
+		delete(p.own, provider)
+	}
 }
 
 // make builds the client for a protocol.
@@ -104,6 +125,9 @@ func (p *providers) record(path string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.file, p.tape = f, record.NewScript(f)
+	for api, made := range p.made { // those of extensions
+		p.made[api] = p.tape.Record(made)
+	}
 	return nil
 }
 

@@ -137,6 +137,9 @@ func (x *Extensions) Replace(ctx context.Context) []*LoadError {
 	g, errs := x.start(ctx, paths)
 	x.current.Store(g)
 	if old != nil {
+		for _, p := range old.providerList() {
+			_ = old.withdraw(p.Name) // what goes cannot fail
+		}
 		x.retire(old)
 	}
 	if g != nil {

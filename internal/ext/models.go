@@ -185,16 +185,34 @@ func (g *generation) offer(p *provider) {
 	}
 }
 
+// Offer hands the providers that extensions registered while they were loaded to
+// register, before anything else is bound: a session may begin with one of their models.
+func (x *Extensions) Offer(register func(name string, config jsonx.Raw, stream llm.Provider) error) {
+	g := x.current.Load()
+	if g == nil {
+		return
+	}
+	for _, p := range g.providerList() {
+		if err := register(p.Name, p.Config, g.stream(p)); err != nil {
+			x.failed(g.path(p.Ext), "registerProvider", err)
+		}
+	}
+}
+
+// stream returns the provider as one that answers requests; nil when it has none.
+func (g *generation) stream(p *provider) llm.Provider {
+	if !p.Stream {
+		return nil
+	}
+	return &extProvider{g: g, p: p}
+}
+
 func (g *generation) offerNow(p *provider) error {
 	h := g.x.host.Load()
 	if !g.bound.Load() || h.RegisterProvider == nil {
 		return nil
 	}
-	var stream llm.Provider
-	if p.Stream {
-		stream = &extProvider{g: g, p: p}
-	}
-	return h.RegisterProvider(p.Name, p.Config, stream)
+	return h.RegisterProvider(p.Name, p.Config, g.stream(p))
 }
 
 func (g *generation) withdraw(name string) error {

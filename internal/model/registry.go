@@ -31,6 +31,7 @@ type Registry struct {
 	mu       sync.Mutex
 	state    *state   // nil until something is asked
 	scripted []string // ids of scripted models that were chosen, in that order
+	extra    []config // what Register added, the newest first
 }
 
 // state is what was read; Reload drops it.
@@ -89,11 +90,14 @@ func (r *Registry) load() *state {
 		s.order = append(s.order, p.ID)
 		s.builtin[p.ID] = p
 	}
+	s.configs = slices.Clone(r.extra)
 	for _, path := range r.opt.Files {
 		cfg, faults := readConfig(path, r.opt.ReadFile)
 		cfg.file = path
 		s.configs = append(s.configs, cfg)
 		s.diagnostics = append(s.diagnostics, faults...)
+	}
+	for _, cfg := range s.configs {
 		for _, id := range cfg.order {
 			if !slices.Contains(s.order, id) && id != ScriptedProvider {
 				s.order = append(s.order, id)
