@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -49,6 +50,7 @@ type app struct {
 	here      atomic.Pointer[place]
 	ext       *extensions // nil until an engine is made
 	quit      func()      // ends the program in order
+	trace     io.Writer   // of --debug-http; nil for nothing
 }
 
 // place is the folder the session works in and what comes of it. It is never changed: a
@@ -76,7 +78,10 @@ func newApp(f *flags, argv0 string, std stdio, lim limits) (*app, error) {
 	a.quit = func() {}
 	a.home, _ = os.UserHomeDir()
 	a.dirs = a.dialect.AgentDirs(a.env, a.home)
-	a.models = model.New(model.Options{Files: in(a.dirs, "models.json"), HasKey: func(p string) bool { return a.keys.Has(p) }})
+	a.models = model.New(model.Options{
+		Files: in(a.dirs, "models.json"), HasKey: func(p string) bool { return a.keys.Has(p) },
+		Allowed: func(p string) ([]string, bool) { return a.keys.AvailableModels(p) },
+	})
 	a.keys = auth.New(auth.Options{
 		Files: in(a.dirs, "auth.json"), Env: a.env, Config: a.models.RequestConfig, Known: a.models.Known,
 		Program: dialect.Isotope, Flow: auth.FlowOptions{DeviceID: a.deviceID},
@@ -137,6 +142,13 @@ func (a *app) snapshots() bool {
 // start checks the flags that need more than the line itself, before anything is
 // opened or made. The errors are start-up errors.
 func (a *app) start() error {
+	if path := a.flags.debugHTTP; path != "" {
+		f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+		if err != nil {
+			return fmt.Errorf("opening the file of --debug-http: %w", err)
+		}
+		a.trace = f // it ends with the process
+	}
 	if err := settings.CheckToolList(splitNames(a.flags.tools)); err != nil {
 		return fmt.Errorf("--tools: %w", err)
 	}

@@ -36,9 +36,9 @@ type flags struct {
 	extensions, skills, promptTemplates, themes   []string
 	noExtensions, noSkills, noTemplates, noThemes bool
 	listModels, export                            string
-	dialect, record, profile                      string
+	dialect, record, profile, debugHTTP           string
 	approve, noApprove, offline, verbose, noColor bool
-	readOnly, snapshots, settings                 bool
+	readOnly, snapshots, settings, json           bool
 
 	args  []string // messages
 	files []string // @file arguments
@@ -109,6 +109,8 @@ func define() (*pflag.FlagSet, *flags) {
 	fs.StringVar(&f.dialect, "dialect", "", "")
 	fs.StringVar(&f.record, "record", "", "")
 	fs.StringVar(&f.profile, "profile", "", "")
+	fs.StringVar(&f.debugHTTP, "debug-http", "", "")
+	fs.BoolVar(&f.json, "json", false, "")
 	fs.BoolVar(&f.offline, "offline", false, "")
 	fs.BoolVarP(&f.approve, "approve", "a", false, "")
 	fs.BoolVar(&f.noApprove, "no-approve", false, "")

@@ -20,7 +20,7 @@ Model:
   --models A,B             models to cycle through (globs, ":level")
   --thinking LEVEL         off, minimal, low, medium, high, xhigh, max
   --api-key KEY            key for this run
-  --list-models [SEARCH]   show the models that can be used
+  --list-models [SEARCH]   show the models that can be used; with --json as JSON lines
 
 Session:
   -c, --continue           continue the newest session of this folder
@@ -50,6 +50,7 @@ Other:
   --snapshots              message_update in its older form, with the whole message so far
   --export FILE [OUT]      write a session as an HTML page, or as JSON lines when OUT ends in .jsonl
   --record FILE            write what the model sends as a script for the scripted provider
+  --debug-http FILE        add what is sent to providers and comes back, without credentials
   --offline, --verbose, --no-color, --profile FILE
   -h, --help; -v, --version
 

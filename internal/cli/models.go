@@ -6,6 +6,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/isotope-agent/isotope/internal/jsonx"
 	"github.com/isotope-agent/isotope/internal/llm"
 	"github.com/isotope-agent/isotope/internal/model"
 )
@@ -29,6 +30,9 @@ func (a *app) listModels() int {
 	for _, fault := range a.fileFaults() {
 		a.warn(fault)
 	}
+	if a.flags.json {
+		return a.modelLines(found)
+	}
 	if len(found) == 0 {
 		if search != "" {
 			return written(fmt.Fprintf(stdout, "No models matching %q\n", search))
@@ -41,6 +45,20 @@ func (a *app) listModels() int {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", m.Provider, m.ID, tokens(m.ContextWindow), tokens(m.MaxTokens), yesNo(m.Reasoning), yesNo(m.AcceptsImages()))
 	}
 	return written(0, w.Flush())
+}
+
+// modelLines prints models as get_available_models has them, a line each.
+func (a *app) modelLines(list []*llm.Model) int {
+	for _, m := range list {
+		line, err := jsonx.Marshal(m)
+		if err != nil {
+			return failed(a.std.err, fmt.Errorf("encoding model %s: %w", m.Ref(), err))
+		}
+		if _, err := a.std.out.Write(append(line, '\n')); err != nil {
+			return exitClientGone
+		}
+	}
+	return exitOK
 }
 
 // tokens shortens a number of tokens: 200K, 1M.

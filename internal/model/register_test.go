@@ -61,3 +61,27 @@ func TestRegister(t *testing.T) {
 		t.Error("mine is still there")
 	}
 }
+
+// What a login may not use is not offered; where it does not say, all is.
+func TestAvailableAsTheLoginAllows(t *testing.T) {
+	r := New(Options{
+		HasKey: func(p string) bool { return p == "github-copilot" || p == "groq" },
+		Allowed: func(p string) ([]string, bool) {
+			return []string{"gpt-5-mini", "not-in-the-catalogue"}, p == "github-copilot"
+		},
+	})
+	groq := 0
+	for _, m := range r.Available() {
+		switch m.Provider {
+		case "groq":
+			groq++
+		case "github-copilot":
+			if m.ID != "gpt-5-mini" {
+				t.Errorf("%s is offered", m.ID)
+			}
+		}
+	}
+	if groq == 0 {
+		t.Error("nothing of a provider that says nothing")
+	}
+}

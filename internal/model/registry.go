@@ -20,6 +20,9 @@ type Options struct {
 	// HasKey reports whether requests to a provider can be authenticated. It may call
 	// the Registry. Nil: none can, apart from the scripted provider.
 	HasKey func(provider string) bool
+	// Allowed returns the ids of a provider's models that its login may use; ok is false
+	// when it does not say. It may call the Registry. Nil: no login says.
+	Allowed func(provider string) (ids []string, ok bool)
 	// ReadFile is os.ReadFile when nil.
 	ReadFile func(path string) ([]byte, error)
 }
@@ -201,10 +204,28 @@ func (r *Registry) Usable(providerID string) bool {
 	return providerID == ScriptedProvider || r.opt.HasKey(providerID)
 }
 
-// Available returns the models whose provider has a key, in the order of the
+// Available returns the models whose provider has a key, and whose login allows them, in the order of the
 // catalogue, then of models.json; scripted models last, and only when one of them
 // was chosen.
-func (r *Registry) Available() []*llm.Model { return r.list(r.opt.HasKey) }
+func (r *Registry) Available() []*llm.Model {
+	models := r.list(r.opt.HasKey)
+	if r.opt.Allowed == nil {
+		return models
+	}
+	type choice struct {
+		ids []string
+		ok  bool
+	}
+	asked := map[string]choice{}
+	return slices.DeleteFunc(models, func(m *llm.Model) bool {
+		c, done := asked[m.Provider]
+		if !done {
+			c.ids, c.ok = r.opt.Allowed(m.Provider)
+			asked[m.Provider] = c
+		}
+		return c.ok && !slices.Contains(c.ids, m.ID)
+	})
+}
 
 // All returns every model, scripted ones as in Available. It decodes the whole
 // catalogue.

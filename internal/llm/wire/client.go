@@ -43,6 +43,9 @@ type Options struct {
 	FirstByte, Idle time.Duration
 	// Transport replaces the network, for tests and recordings.
 	Transport http.RoundTripper
+	// Trace takes what passes on the network as text, without credentials; nil for
+	// nothing. It is written to by one goroutine at a time.
+	Trace io.Writer
 }
 
 // Client sends requests to providers. Connections are kept and reused; the
@@ -60,6 +63,9 @@ func New(o Options) *Client {
 		t := o.Transport
 		if t == nil {
 			t = transport()
+		}
+		if o.Trace != nil {
+			t = &trace{next: t, now: time.Now, w: o.Trace}
 		}
 		return &http.Client{Transport: t, CheckRedirect: sameHost}
 	})}
