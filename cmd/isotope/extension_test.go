@@ -28,6 +28,10 @@ export default function (pi: any) {
   pi.on("session_compact", (e: any, ctx: any) => show(ctx, e.type, e.compactionEntry.summary, e.fromExtension));
   pi.registerShortcut("ctrl+k", { description: "shows a word", handler: (ctx: any) => show(ctx, "pressed") });
   pi.registerShortcut("ctrl+b", { handler: () => { throw new Error("broken key"); } });
+  pi.registerCommand("mark", { handler: async (id: string, ctx: any) => {
+    await ctx.navigateTree(id, { label: "marked" });
+    ctx.ui.notify("label " + ctx.sessionManager.getLabel(id));
+  } });
   pi.registerCommand("go", { handler() {}, getArgumentCompletions: (p: string) => [{ value: p + "x", label: "X" }] });
 }
 `
@@ -70,6 +74,8 @@ func TestExtensionTakesPart(t *testing.T) {
 	p.send(`{"type":"navigate_tree","targetId":"` + first + `"}`)
 	p.until(`"message":"session_before_tree 8 `)
 	p.until(`"message":"session_tree 8 8"`)
+	p.send(`{"type":"prompt","message":"/mark ` + first + `"}`)
+	shown("label marked")
 	if got := p.answer(`{"type":"get_shortcuts"}`); !strings.Contains(got, `{"key":"ctrl+k","description":"shows a word"}`) {
 		t.Errorf("shortcuts: %s", got)
 	}

@@ -278,11 +278,7 @@ func (x *extensions) host() ext.Host {
 			s, err := await(ctx, func(reply func(engine.Switched, error)) { x.eng.SwitchSession(path, reply) })
 			return s.Cancelled, err
 		},
-		NavigateTree: func(ctx context.Context, target string, _ jsonx.Raw) (any, error) {
-			return await(ctx, func(reply func(engine.Navigated, error)) {
-				x.eng.NavigateTree(engine.Navigation{TargetID: target}, reply)
-			})
-		},
+		NavigateTree: x.navigate,
 		Reload: func(ctx context.Context) error {
 			_, err := await(ctx, x.eng.Reload)
 			return err
@@ -295,6 +291,25 @@ func (x *extensions) host() ext.Host {
 		Stream:           x.stream,
 		RegisterProvider: x.registerProvider,
 	}
+}
+
+// navigate moves in the session tree; options have the names of the call's.
+func (x *extensions) navigate(ctx context.Context, target string, options jsonx.Raw) (any, error) {
+	var o struct {
+		Summarize           bool   `json:"summarize"`
+		CustomInstructions  string `json:"customInstructions"`
+		ReplaceInstructions bool   `json:"replaceInstructions"`
+		Label               string `json:"label"`
+	}
+	if err := jsonx.Unmarshal(options, &o); err != nil {
+		return nil, fmt.Errorf("options of navigateTree: %w", err)
+	}
+	return await(ctx, func(reply func(engine.Navigated, error)) {
+		x.eng.NavigateTree(engine.Navigation{
+			TargetID: target, Summarize: o.Summarize, CustomInstructions: o.CustomInstructions,
+			ReplaceInstructions: o.ReplaceInstructions, Label: o.Label,
+		}, reply)
+	})
 }
 
 func (x *extensions) state() ext.State {
