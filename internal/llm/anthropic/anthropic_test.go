@@ -23,11 +23,5 @@ func protocol() llmtest.Protocol { return llmtest.Protocol{New: New, Model: mode
 func TestConformance(t *testing.T) { llmtest.Run(t, protocol()) }
 
 func TestCorpus(t *testing.T) {
-	llmtest.RunCorpus(t, protocol(), llmtest.Corpus{
-		APIs: []string{"anthropic"},
-		Stop: map[string]llm.StopReason{
-			"": llm.StopError, "end_turn": llm.StopEnd, "tool_use": llm.StopToolUse, "max_tokens": llm.StopLength,
-			"stop_sequence": llm.StopEnd, "pause_turn": llm.StopEnd, "refusal": llm.StopError, "model_context_window_exceeded": llm.StopError,
-		},
-	})
+	llmtest.RunCorpus(t, protocol(), llmtest.Corpus{APIs: []string{"anthropic"}})
 }

@@ -77,10 +77,6 @@ func TestConformance(t *testing.T) { llmtest.Run(t, protocol()) }
 func TestCorpus(t *testing.T) {
 	llmtest.RunCorpus(t, protocol(), llmtest.Corpus{
 		APIs: []string{"bedrock"}, // the three of InvokeModel are another protocol
-		Stop: map[string]llm.StopReason{
-			"": llm.StopError, "end_turn": llm.StopEnd, "tool_use": llm.StopToolUse, "max_tokens": llm.StopLength,
-			"guardrail_intervened": llm.StopError,
-		},
 		Deviations: map[string]llmtest.Deviation{
 			"amazon-bedrock/server-tool-result": {
 				Why:   "a tool that the server ran itself is not ours to run",

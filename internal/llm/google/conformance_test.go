@@ -33,30 +33,15 @@ func vertexProtocol() llmtest.Protocol {
 func TestConformance(t *testing.T) { llmtest.Run(t, protocol()) }
 
 func TestCorpus(t *testing.T) {
-	stops := map[string]llm.StopReason{
-		"": llm.StopError, "STOP": llm.StopEnd, "1": llm.StopEnd, "MAX_TOKENS": llm.StopLength, "SAFETY": llm.StopError,
-		"MALFORMED_FUNCTION_CALL": llm.StopError,
-	}
-	forCalls := llmtest.Deviation{
-		Why:   "an answer with calls stops for them, though the provider says STOP",
-		Apply: func(e *llmtest.Expected) { e.Stop = llm.StopToolUse },
-	}
 	deviations := map[string]llmtest.Deviation{
 		"google-vertex/enum-numbers-json-array": {
 			Why:   "a finish reason that is a number is shown by its name",
 			Apply: func(e *llmtest.Expected) { e.RawStopReason = "STOP" },
 		},
 	}
-	for _, name := range []string{
-		"google/thinking-tool-signature", "google/tool", "google/tools-parallel", "google/tools-parallel-ids-gemini-3",
-		"google/tool-no-args", "google/json-array-tool-signature", "google/stream-function-args",
-		"google/stream-function-args-array", "google/tool-gemini3-parallel", "google-vertex/tools-parallel-signature",
-	} {
-		deviations[name] = forCalls
-	}
 	for name, p := range map[string]llmtest.Protocol{"gemini": protocol(), "vertex": vertexProtocol()} {
 		t.Run(name, func(t *testing.T) {
-			llmtest.RunCorpus(t, p, llmtest.Corpus{APIs: []string{"google"}, Stop: stops, Deviations: deviations})
+			llmtest.RunCorpus(t, p, llmtest.Corpus{APIs: []string{"google"}, Deviations: deviations})
 		})
 	}
 }

@@ -19,11 +19,9 @@ import (
 type Corpus struct {
 	// APIs are names of the index: "anthropic", "openai-chat", "openai-responses".
 	APIs []string
-	// Stop maps the provider's stop reasons; StopError for those that are an error.
-	// A reason that is missing fails the test. "" stands for a stream without one.
-	Stop map[string]llm.StopReason
 	// Deviations change what the index expects of an item, by its name, where this
-	// program decides otherwise; Why is for the reader.
+	// program decides otherwise; Why is for the reader. The stop reason is what
+	// docs/stop-reasons.md says of the raw one, unless a deviation sets it.
 	Deviations map[string]Deviation
 }
 
@@ -49,24 +47,29 @@ type Call struct {
 	ID, Name, Arguments string
 }
 
-// root finds the recorded streams from a package's directory.
-func root() (string, bool) {
+// repository finds the root of the repository from a package's directory.
+func repository(t *testing.T) string {
+	t.Helper()
 	dir, err := os.Getwd()
 	if err != nil {
-		return "", false
+		t.Fatal(err)
 	}
 	for {
 		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			break
+			return dir
 		}
 		up := filepath.Dir(dir)
 		if up == dir {
-			return "", false
+			t.Fatal("not in the repository")
 		}
 		dir = up
 	}
-	streams := filepath.Join(dir, "..", "shared", "data", "streams")
-	_, err = os.Stat(filepath.Join(streams, "index.json"))
+}
+
+// recordings finds the recorded streams.
+func recordings(t *testing.T) (string, bool) {
+	streams := filepath.Join(repository(t), "..", "shared", "data", "streams")
+	_, err := os.Stat(filepath.Join(streams, "index.json"))
 	return streams, err == nil
 }
 
@@ -102,12 +105,13 @@ type metaFile struct {
 // RunCorpus replays every recorded stream of the corpus; it skips when the recordings
 // are not there.
 func RunCorpus(t *testing.T, p Protocol, c Corpus) {
-	dir, ok := root()
+	dir, ok := recordings(t)
 	if !ok {
 		t.Skip("no recorded streams here")
 	}
 	var index []indexItem
 	readJSON(t, filepath.Join(dir, "index.json"), &index)
+	stops := readStops(t, string(p.Model.API))
 	n := 0
 	for _, it := range index {
 		if it.Kind != "stream" || !slices.Contains(c.APIs, it.API) {
@@ -121,7 +125,7 @@ func RunCorpus(t *testing.T, p Protocol, c Corpus) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p.corpusItem(t, body, expected(t, meta, c, it.Name))
+			p.corpusItem(t, body, expected(t, meta, stops, c.Deviations[it.Name].Apply))
 		})
 	}
 	if n == 0 {
@@ -154,13 +158,10 @@ func (p Protocol) corpusItem(t *testing.T, body []byte, want Expected) {
 }
 
 // expected translates what the index expects.
-func expected(t *testing.T, m metaFile, c Corpus, name string) Expected {
+func expected(t *testing.T, m metaFile, stops stopTable, deviate func(*Expected)) Expected {
 	e := Expected{Text: m.Expected.Text, Thinking: m.Expected.Thinking}
 	if raw := m.Expected.StopReason; len(raw) > 0 && raw.Kind() != 'n' {
 		e.RawStopReason = strings.Trim(string(raw), `"`)
-	}
-	if e.Stop = c.Stop[e.RawStopReason]; e.Stop == "" {
-		t.Errorf("stop reason %q is not mapped", e.RawStopReason)
 	}
 	if m.Expected.Error != nil && m.Expected.Error.Kind() != 'n' {
 		e.Stop = llm.StopError
@@ -178,8 +179,11 @@ func expected(t *testing.T, m metaFile, c Corpus, name string) Expected {
 			e.Usage.Reasoning = u.Reasoning
 		}
 	}
-	if d, ok := c.Deviations[name]; ok {
-		d.Apply(&e)
+	if deviate != nil {
+		deviate(&e)
+	}
+	if e.Stop == "" {
+		e.Stop = stops.stop(t, e.RawStopReason, len(e.Calls) > 0)
 	}
 	return e
 }

@@ -45,23 +45,15 @@ func refusal(t *testing.T, name string) func(*llmtest.Expected) {
 }
 
 func TestCorpus(t *testing.T) {
-	calls := llmtest.Deviation{Why: "an answer with tool calls stops for them, whatever the server calls it", Apply: stop(llm.StopToolUse)}
 	done := llmtest.Deviation{Why: "[DONE] after a complete call: dialects.md, last row", Apply: stop(llm.StopToolUse)}
 	llmtest.RunCorpus(t, protocol(), llmtest.Corpus{
 		APIs: []string{"openai-chat"},
-		Stop: map[string]llm.StopReason{
-			"stop": llm.StopEnd, "length": llm.StopLength, "tool_calls": llm.StopToolUse,
-			"content_filter": llm.StopError, "": llm.StopError,
-		},
 		Deviations: map[string]llmtest.Deviation{
-			"openai/chat-tool-forced-finish-stop": calls,
-			"openai/chat-args-invalid-json":       calls,
-			"openai/chat-keepalive-comments":      calls,
-			"openrouter/tool-kimi-args-twice":     done,
-			"openrouter/tool-kimi-no-finish":      done,
-			"snowflake/text-no-finish-reason":     {Why: "[DONE] after text: dialects.md, last row", Apply: stop(llm.StopEnd)},
-			"openai/chat-refusal":                 {Why: "a refusal is shown", Apply: refusal(t, "openai/chat-refusal")},
-			"openai/chat-refusal-logprobs":        {Why: "a refusal is shown", Apply: refusal(t, "openai/chat-refusal-logprobs")},
+			"openrouter/tool-kimi-args-twice": done,
+			"openrouter/tool-kimi-no-finish":  done,
+			"snowflake/text-no-finish-reason": {Why: "[DONE] after text: dialects.md, last row", Apply: stop(llm.StopEnd)},
+			"openai/chat-refusal":             {Why: "a refusal is shown", Apply: refusal(t, "openai/chat-refusal")},
+			"openai/chat-refusal-logprobs":    {Why: "a refusal is shown", Apply: refusal(t, "openai/chat-refusal-logprobs")},
 			"cloudflare/text": {Why: "a last usage of zeros does not take back an earlier one", Apply: func(e *llmtest.Expected) {
 				e.Usage = &llmtest.Tokens{Input: 45, Output: 2}
 			}},

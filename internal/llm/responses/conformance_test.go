@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/isotope-agent/isotope/internal/jsonx"
 	"github.com/isotope-agent/isotope/internal/llm"
 	"github.com/isotope-agent/isotope/internal/llm/llmtest"
 	"github.com/isotope-agent/isotope/internal/llm/responses"
@@ -46,28 +45,6 @@ func (p bareIDs) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Eve
 
 const recordings = "../../../../shared/data/streams"
 
-// names returns the names of the recordings of this protocol.
-func names(t *testing.T) []string {
-	raw, err := os.ReadFile(filepath.Join(filepath.FromSlash(recordings), "index.json"))
-	if err != nil {
-		t.Skip("no recorded streams here")
-	}
-	var index []struct {
-		Name string `json:"name"`
-		API  string `json:"api"`
-	}
-	if err := jsonx.Unmarshal(raw, &index); err != nil {
-		t.Fatal(err)
-	}
-	var out []string
-	for _, it := range index {
-		if it.API == "openai-responses" {
-			out = append(out, it.Name)
-		}
-	}
-	return out
-}
-
 // refusal returns the text of a recorded refusal.
 func refusal(t *testing.T, name string) string {
 	body, err := os.ReadFile(filepath.Join(filepath.FromSlash(recordings), filepath.FromSlash(name)+".response.sse"))
@@ -81,34 +58,25 @@ func refusal(t *testing.T, name string) string {
 }
 
 func TestCorpus(t *testing.T) {
-	special := map[string]func(*llmtest.Expected){
-		"openai/responses-incomplete-max-output": func(e *llmtest.Expected) {
-			e.RawStopReason, e.Stop = "incomplete.max_output_tokens", llm.StopLength
-		},
-		"openai/responses-incomplete-content-filter": func(e *llmtest.Expected) { e.RawStopReason = "incomplete.content_filter" },
-		// The error event comes first; nothing is read after it.
-		"openai/responses-error-then-failed": func(e *llmtest.Expected) { e.RawStopReason = "" },
-		"openai/responses-refusal":           func(e *llmtest.Expected) { e.Text = refusal(t, "openai/responses-refusal") },
-		"openai/responses-custom-tool": func(e *llmtest.Expected) {
-			e.Calls[0].Arguments = `{"input":` + e.Calls[0].Arguments + `}`
-		},
-	}
 	c := llmtest.Corpus{
 		APIs: []string{"openai-responses"},
-		Stop: map[string]llm.StopReason{
-			"completed": llm.StopEnd, "incomplete": llm.StopError, "failed": llm.StopError, "": llm.StopError,
+		Deviations: map[string]llmtest.Deviation{
+			"openai/responses-incomplete-max-output": {Why: "the raw reason has its cause", Apply: func(e *llmtest.Expected) {
+				e.RawStopReason = "incomplete.max_output_tokens"
+			}},
+			"openai/responses-incomplete-content-filter": {Why: "the raw reason has its cause", Apply: func(e *llmtest.Expected) {
+				e.RawStopReason = "incomplete.content_filter"
+			}},
+			"openai/responses-error-then-failed": {Why: "the error event comes first, nothing is read after it", Apply: func(e *llmtest.Expected) {
+				e.RawStopReason = ""
+			}},
+			"openai/responses-refusal": {Why: "a refusal is shown", Apply: func(e *llmtest.Expected) {
+				e.Text = refusal(t, "openai/responses-refusal")
+			}},
+			"openai/responses-custom-tool": {Why: "free text is the argument of a custom tool", Apply: func(e *llmtest.Expected) {
+				e.Calls[0].Arguments = `{"input":` + e.Calls[0].Arguments + `}`
+			}},
 		},
-		Deviations: map[string]llmtest.Deviation{},
-	}
-	for _, name := range names(t) {
-		c.Deviations[name] = llmtest.Deviation{Why: "a complete response with calls stops for them", Apply: func(e *llmtest.Expected) {
-			if f := special[name]; f != nil {
-				f(e)
-			}
-			if len(e.Calls) > 0 && e.Stop == llm.StopEnd {
-				e.Stop = llm.StopToolUse
-			}
-		}}
 	}
 	for name, p := range map[string]llmtest.Protocol{"openai": protocol(), "azure": azureProtocol(nil), "codex": codexProtocol()} {
 		made := p.New
