@@ -109,6 +109,31 @@ func TestBuilderUniqueIDs(t *testing.T) {
 	}
 }
 
+// Field report 115: of a call, nothing is kept but the call; no scratch text of its
+// arguments gets into a session. Of arguments that were cut the error tells.
+func TestBuilderKeepsNoScratch(t *testing.T) {
+	for delta, want := range map[string]string{
+		`{"path":"a"}`:       "type id name arguments",
+		`{"path":"a","conte`: "type id name arguments argumentsError",
+	} {
+		m := build(
+			Event{Kind: EventToolCallStart, ID: "c", Name: "x"},
+			Event{Kind: EventToolCallDelta, Delta: delta},
+		).Finish(&Error{Kind: ErrTransport, Message: "cut"}, 3)
+		members, err := jsonx.Members(jsonx.Raw(encode(t, m.Content.ToolCalls()[0])))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, member := range members {
+			names = append(names, member.Name)
+		}
+		if got := strings.Join(names, " "); got != want {
+			t.Errorf("%s: a cut call has %s, want %s", delta, got, want)
+		}
+	}
+}
+
 func TestBuilderFailed(t *testing.T) {
 	cause := errors.New("cause")
 	for kind, want := range map[ErrorKind]StopReason{ErrTransport: StopError, ErrAborted: StopAborted} {

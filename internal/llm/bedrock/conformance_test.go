@@ -72,6 +72,8 @@ func split(body []byte) [][]byte {
 	return out
 }
 
+// Among the fixtures: an answer without a stop reason (field report 103), arguments that
+// are no JSON (105), calls with one id (107).
 func TestConformance(t *testing.T) { llmtest.Run(t, protocol()) }
 
 func TestCorpus(t *testing.T) {

@@ -98,6 +98,7 @@ func TestWholeRequest(t *testing.T) {
 	}
 }
 
+// A blank result of a tool has a text (field report 113).
 func TestMessages(t *testing.T) {
 	m, nova := claude(), model("amazon.nova-lite-v1:0", "Nova")
 	other := &llm.Model{ID: "gpt", API: llm.APIOpenAIResponses, Provider: "openai"}

@@ -30,6 +30,8 @@ func vertexProtocol() llmtest.Protocol {
 	return llmtest.Protocol{Model: m, New: func(c *wire.Client) llm.Provider { return NewVertex(c, VertexOptions{}) }}
 }
 
+// Among the fixtures: an answer without a finish reason (field report 103), arguments
+// that are never closed (105), calls with one id (107: tools-with-ids).
 func TestConformance(t *testing.T) { llmtest.Run(t, protocol()) }
 
 func TestCorpus(t *testing.T) {
@@ -41,7 +43,9 @@ func TestCorpus(t *testing.T) {
 	}
 	for name, p := range map[string]llmtest.Protocol{"gemini": protocol(), "vertex": vertexProtocol()} {
 		t.Run(name, func(t *testing.T) {
-			llmtest.RunCorpus(t, p, llmtest.Corpus{APIs: []string{"google"}, Deviations: deviations})
+			llmtest.RunCorpus(t, p, llmtest.Corpus{APIs: []string{"google"}, Deviations: deviations, Other: map[string]string{
+				"google/json-safety": "SAFETY", "google/json-unexpected-tool-call": "UNEXPECTED_TOOL_CALL", "google-vertex/json-model-armor": "MODEL_ARMOR",
+			}})
 		})
 	}
 }

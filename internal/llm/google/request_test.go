@@ -110,6 +110,7 @@ func TestModelPath(t *testing.T) {
 	}
 }
 
+// A blank result of a tool has a text (field report 113).
 func TestContents(t *testing.T) {
 	old, three := model("gemini-2.5-flash"), model("gemini-3-flash-preview")
 	other := &llm.Model{ID: "claude", API: llm.APIAnthropicMessages, Provider: "anthropic"}

@@ -23,6 +23,10 @@ type Corpus struct {
 	// program decides otherwise; Why is for the reader. The stop reason is what
 	// docs/stop-reasons.md says of the raw one, unless a deviation sets it.
 	Deviations map[string]Deviation
+	// Other has the raw stop reasons of the recorded answers that are no streams, by
+	// their names; the index expects nothing of them. All of them stop for errors; ""
+	// stands for one that cannot be read, since no request of ours asks for it.
+	Other map[string]string
 }
 
 // Deviation is a change to what an item is expected to give.
@@ -114,8 +118,8 @@ func RunCorpus(t *testing.T, p Protocol, c Corpus) {
 	stops := readStops(t, string(p.Model.API))
 	n := 0
 	for _, it := range index {
-		if it.Kind != "stream" || !slices.Contains(c.APIs, it.API) {
-			continue
+		if it.Kind == "http-error" || !slices.Contains(c.APIs, it.API) {
+			continue // the bodies of errors are in the test of llm.Classify
 		}
 		n++
 		t.Run(it.Name, func(t *testing.T) {
@@ -124,6 +128,14 @@ func RunCorpus(t *testing.T, p Protocol, c Corpus) {
 			body, err := os.ReadFile(filepath.Join(dir, it.Provider, it.File))
 			if err != nil {
 				t.Fatal(err)
+			}
+			if it.Kind != "stream" {
+				raw, ok := c.Other[it.Name]
+				r := p.Play(t, body)
+				if m := r.Message; !ok || m.StopReason != stops.stop(t, raw, len(m.Content.ToolCalls()) > 0) || m.RawStopReason != raw {
+					t.Errorf("%s %q, want %q", m.StopReason, m.RawStopReason, raw)
+				}
+				return
 			}
 			p.corpusItem(t, body, expected(t, meta, stops, c.Deviations[it.Name].Apply))
 		})

@@ -100,6 +100,7 @@ func TestWholeRequest(t *testing.T) {
 	}
 }
 
+// A blank result of a tool has a text (field report 113).
 func TestMessages(t *testing.T) {
 	m := model()
 	other := &llm.Model{ID: "claude", API: llm.APIAnthropicMessages, Provider: "anthropic"}

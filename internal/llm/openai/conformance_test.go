@@ -47,7 +47,8 @@ func refusal(t *testing.T, name string) func(*llmtest.Expected) {
 func TestCorpus(t *testing.T) {
 	done := llmtest.Deviation{Why: "[DONE] after a complete call: dialects.md, last row", Apply: stop(llm.StopToolUse)}
 	llmtest.RunCorpus(t, protocol(), llmtest.Corpus{
-		APIs: []string{"openai-chat"},
+		APIs:  []string{"openai-chat"},
+		Other: map[string]string{"azure-openai/json-content-filter": ""},
 		Deviations: map[string]llmtest.Deviation{
 			"openrouter/tool-kimi-args-twice": done,
 			"openrouter/tool-kimi-no-finish":  done,

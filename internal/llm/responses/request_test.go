@@ -99,6 +99,7 @@ func TestWholeRequest(t *testing.T) {
 	}
 }
 
+// A blank result of a tool has a text (field report 113).
 func TestInput(t *testing.T) {
 	m := model("mock", "http://mock.invalid/v1", "")
 	openai := model("openai", "https://api.openai.com/v1", "")
