@@ -29,3 +29,6 @@ func TestStopReasons(t *testing.T) {
 		}, "\n\ndata: ") + "\n\n")
 	})
 }
+
+// The body of one conversation is that of the golden file.
+func TestGoldenRequest(t *testing.T) { llmtest.RunRequest(t, protocol()) }

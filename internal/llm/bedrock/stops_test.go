@@ -30,3 +30,6 @@ func TestStopReasons(t *testing.T) {
 		return body
 	})
 }
+
+// The body of one conversation is that of the golden file.
+func TestGoldenRequest(t *testing.T) { llmtest.RunRequest(t, protocol()) }

@@ -23,3 +23,9 @@ func TestStopReasons(t *testing.T) {
 		})
 	}
 }
+
+// The bodies of one conversation are those of the golden files.
+func TestGoldenRequest(t *testing.T) {
+	llmtest.RunRequest(t, protocol())
+	llmtest.RunRequest(t, vertexProtocol())
+}

@@ -24,3 +24,6 @@ func TestStopReasons(t *testing.T) {
 		return fmt.Appendf(nil, "%sdata: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":%q}]}\n\ndata: [DONE]\n\n", body, raw)
 	})
 }
+
+// The body of one conversation is that of the golden file.
+func TestGoldenRequest(t *testing.T) { llmtest.RunRequest(t, protocol()) }

@@ -32,3 +32,10 @@ func TestStopReasons(t *testing.T) {
 		})
 	}
 }
+
+// The bodies of one conversation are those of the golden files.
+func TestGoldenRequest(t *testing.T) {
+	for _, p := range []llmtest.Protocol{protocol(), azureProtocol(nil), codexProtocol()} {
+		llmtest.RunRequest(t, p)
+	}
+}
