@@ -54,7 +54,7 @@ func (a *app) print(ctx context.Context) int {
 	if err != nil {
 		return failed(a.std.err, err)
 	}
-	p := newPrinter(a.std.out, a.std.outTerm, st)
+	p := newPrinter(a.std.out, a.std.outTerm, a.colored(), st)
 	h := newHeadless(p)
 	eng, err := a.newEngine(store, h)
 	if err != nil {

@@ -15,22 +15,32 @@ import (
 )
 
 // printer is the output of print mode: the answer's text on stdout, what happens on
-// stderr. On a terminal text streams as it comes; into a pipe goes only the last
-// answer, whole, so that scripts get what they asked for and nothing else.
+// stderr. On a terminal text streams as it comes, line by line where Markdown is dressed;
+// into a pipe goes only the last answer, whole, so that scripts get what they asked for
+// and nothing else.
 type printer struct {
 	out    io.Writer
 	status *status       // nil when stderr is no terminal
 	live   bool          // stdout is a terminal
+	looks  *markdown     // how lines are dressed; nil leaves them as they are
 	gone   chan struct{} // closed when stdout cannot be written any more
 
 	mu    sync.Mutex
-	open  bool // a streamed line is unfinished
+	open  bool   // a streamed line is unfinished
+	line  string // the beginning of a line that is to be dressed
 	final string
+	spent llm.Usage
 	err   error
 }
 
-func newPrinter(out io.Writer, live bool, status *status) *printer {
-	return &printer{out: out, live: live, status: status, gone: make(chan struct{})}
+// newPrinter makes a printer; live says that out is a terminal, colored that it may have
+// colors.
+func newPrinter(out io.Writer, live, colored bool, status *status) *printer {
+	p := &printer{out: out, live: live, status: status, gone: make(chan struct{})}
+	if live && colored {
+		p.looks = &markdown{}
+	}
+	return p
 }
 
 // Emit implements engine.Output.
@@ -43,11 +53,13 @@ func (p *printer) Post(ev event.Event) {
 	switch ev := ev.(type) {
 	case event.MessageUpdate:
 		if d, ok := ev.Update.(event.Delta); ok && d.Type == event.TypeTextDelta && p.live {
-			p.status.hide() // the line is the answer's now
-			p.write(harmless(d.Delta))
+			p.stream(harmless(d.Delta))
 		}
 	case event.MessageEnd:
 		if m, ok := ev.Message.(*llm.AssistantMessage); ok {
+			p.spent.Input += m.Usage.Input + m.Usage.CacheRead + m.Usage.CacheWrite
+			p.spent.Output += m.Usage.Output
+			p.spent.Cost.Total += m.Usage.Cost.Total
 			p.answer(m)
 		}
 	case event.AgentStart:
@@ -68,10 +80,39 @@ func (p *printer) Post(ev event.Event) {
 	}
 }
 
+// stream writes a piece of an answer; of one that is dressed, the lines that are whole.
+func (p *printer) stream(text string) {
+	if p.looks == nil {
+		p.status.hide() // the line is the answer's now
+		p.write(text)
+		return
+	}
+	for {
+		line, rest, whole := strings.Cut(text, "\n")
+		p.line += line
+		if !whole {
+			return
+		}
+		p.endLine()
+		text = rest
+	}
+}
+
+func (p *printer) endLine() {
+	p.status.hide()
+	p.write(p.looks.line(p.line) + "\n")
+	p.line = ""
+}
+
 // answer ends a streamed answer, or keeps the text of one for the end. What was said
 // before a tool call is not the answer, nor is what an error cut off.
 func (p *printer) answer(m *llm.AssistantMessage) {
 	switch {
+	case p.live && p.looks != nil:
+		if p.line != "" {
+			p.endLine()
+		}
+		*p.looks = markdown{}
 	case p.live:
 		if p.open {
 			p.write("\n")
@@ -87,6 +128,7 @@ func (p *printer) answer(m *llm.AssistantMessage) {
 func (p *printer) finish(whole bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	took, ran := p.status.elapsed()
 	p.status.stop()
 	if whole && p.final != "" {
 		p.write(p.final)
@@ -94,6 +136,21 @@ func (p *printer) finish(whole bool) {
 			p.write("\n")
 		}
 	}
+	if whole && ran {
+		p.status.line(bill(took, p.spent))
+	}
+}
+
+// bill says what an answer took: "3.2s, 1240 tokens in, 310 out, $0.0123".
+func bill(took time.Duration, spent llm.Usage) string {
+	text := took.Round(100 * time.Millisecond).String()
+	if spent.Input+spent.Output > 0 {
+		text += fmt.Sprintf(", %d tokens in, %d out", spent.Input, spent.Output)
+	}
+	if spent.Cost.Total > 0 {
+		text += fmt.Sprintf(", $%.4f", spent.Cost.Total)
+	}
+	return text
 }
 
 // isGone reports whether stdout could not be written.

@@ -33,8 +33,35 @@ func TestPrintOnATerminal(t *testing.T) {
 	if !regexp.MustCompile(`\r\x1b\[K[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] thinking 0s`).MatchString(text) {
 		t.Errorf("no spinner: %q", text)
 	}
-	if !strings.HasSuffix(text, "It is ]0;titleempty.\n") {
-		t.Errorf("something comes behind the answer: %q", text)
+	if !regexp.MustCompile(`It is \]0;titleempty\.\n\x1b\[2m[0-9hms.]+(, \d+ tokens in, \d+ out)?\x1b\[0m\n$`).MatchString(text) {
+		t.Errorf("the answer and what it took do not end the screen: %q", text)
+	}
+}
+
+// Lines of an answer are dressed when they are whole; without colors they are what the
+// model wrote.
+func TestPrinterDressesMarkdown(t *testing.T) {
+	for _, tt := range []struct {
+		colored bool
+		want    string
+	}{
+		{true, "\x1b[1mDone\x1b[0m\n• \x1b[36mgo test\x1b[0m\n"},
+		{false, "# Done\n- `go test`\n"},
+	} {
+		var out buffer
+		p := newPrinter(&out, true, tt.colored, nil)
+		for _, piece := range []string{"# Do", "ne\n- `go", " test`"} {
+			p.Emit(event.MessageUpdate{Update: event.Delta{Type: event.TypeTextDelta, Delta: piece}})
+		}
+		p.Emit(say(llm.StopEnd, "# Done\n- `go test`"))
+		p.finish(true)
+		if got := out.String(); got != tt.want {
+			t.Errorf("colored %t: %q, want %q", tt.colored, got, tt.want)
+		}
+	}
+	usage := llm.Usage{Input: 1240, Output: 310, Cost: llm.Cost{Total: 0.01234}}
+	if got := bill(3210*time.Millisecond, usage); got != "3.2s, 1240 tokens in, 310 out, $0.0123" {
+		t.Errorf("%q", got)
 	}
 }
 
@@ -115,7 +142,7 @@ func TestPrinterInAPipe(t *testing.T) {
 		{"no streaming", []event.Event{event.MessageUpdate{Update: event.Delta{Type: event.TypeTextDelta, Delta: "x"}}}, ""},
 	} {
 		var out buffer
-		p := newPrinter(&out, false, nil)
+		p := newPrinter(&out, false, false, nil)
 		for _, ev := range tt.events {
 			p.Emit(ev)
 		}
@@ -125,7 +152,7 @@ func TestPrinterInAPipe(t *testing.T) {
 		}
 	}
 	var out buffer
-	p := newPrinter(&out, false, nil)
+	p := newPrinter(&out, false, false, nil)
 	p.Emit(say(llm.StopEnd, "Found."))
 	if p.finish(false); out.String() != "" {
 		t.Errorf("an interrupted run printed %q", out.String())
@@ -137,7 +164,7 @@ type brokenWriter struct{}
 func (brokenWriter) Write([]byte) (int, error) { return 0, errors.New("gone") }
 
 func TestPrinterWithoutReader(t *testing.T) {
-	p := newPrinter(brokenWriter{}, true, nil)
+	p := newPrinter(brokenWriter{}, true, false, nil)
 	p.Emit(event.MessageUpdate{Update: event.Delta{Type: event.TypeTextDelta, Delta: "x"}})
 	p.Emit(event.MessageUpdate{Update: event.Delta{Type: event.TypeTextDelta, Delta: "y"}})
 	if !p.isGone() {

@@ -71,6 +71,16 @@ func (s *status) draw() {
 	s.drawn = true
 }
 
+// elapsed returns the time since the first show; ok is false before it and after stop.
+func (s *status) elapsed() (took time.Duration, ok bool) {
+	if s == nil {
+		return 0, false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.now().Sub(s.since), s.quit != nil
+}
+
 // hide takes the spinner off the screen until the next show.
 func (s *status) hide() {
 	if s == nil {
