@@ -34,13 +34,18 @@ func RunRequest(t *testing.T, p Protocol) {
 	})
 	a := &Answer{}
 	p.Stream(t, a, req)
-	got := string(jsonx.Indent(a.Body)) + "\n"
-	file := filepath.Join("testdata", "requests", string(p.Model.API)+".json")
+	compareGolden(t, filepath.Join("testdata", "requests", string(p.Model.API)+".json"), string(jsonx.Indent(a.Body)))
+}
+
+// compareGolden compares a text with a file, which UPDATE_GOLDEN=1 writes anew, a line
+// feed behind it.
+func compareGolden(t *testing.T, file, got string) {
+	t.Helper()
 	if os.Getenv("UPDATE_GOLDEN") != "" {
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+		if err := os.WriteFile(file, []byte(got+"\n"), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -48,7 +53,7 @@ func RunRequest(t *testing.T, p Protocol) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(strings.ReplaceAll(string(want), "\r\n", "\n"), got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+	if diff := cmp.Diff(strings.ReplaceAll(string(want), "\r\n", "\n"), got+"\n"); diff != "" {
+		t.Fatalf("(-want +got):\n%s", diff)
 	}
 }

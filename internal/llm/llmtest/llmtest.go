@@ -16,8 +16,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/isotope-agent/isotope/internal/jsonx"
 	"github.com/isotope-agent/isotope/internal/llm"
 	"github.com/isotope-agent/isotope/internal/llm/wire"
@@ -135,18 +133,7 @@ func Run(t *testing.T, p Protocol) {
 // golden compares the outcome of a whole body with its file.
 func (p Protocol) golden(t *testing.T, file string, body []byte) string {
 	got := p.Play(t, body).Text(t)
-	if os.Getenv("UPDATE_GOLDEN") != "" {
-		if err := os.WriteFile(file, []byte(got+"\n"), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(strings.ReplaceAll(strings.TrimSpace(string(want)), "\r\n", "\n"), got); diff != "" {
-		t.Fatalf("(-want +got):\n%s", diff)
-	}
+	compareGolden(t, file, got)
 	return got
 }
 

@@ -1,6 +1,7 @@
 package llmtest
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -103,4 +104,21 @@ func RunStops(t *testing.T, p Protocol, body func(raw string, call bool) []byte)
 			}
 		}
 	}
+}
+
+// ChatStop is a body for RunStops in the form of Chat Completions.
+func ChatStop(raw string, call bool) []byte {
+	delta := `{"content":"hi"}`
+	if call {
+		delta = `{"tool_calls":[{"index":0,"id":"aX2gaLIyo","function":{"name":"read","arguments":"{}"}}]}`
+	}
+	body := fmt.Sprintf("data: {\"choices\":[{\"index\":0,\"delta\":%s}]}\n\n", delta)
+	const done = "data: [DONE]\n\n"
+	switch raw {
+	case StopNone:
+		return []byte(body)
+	case StopDone:
+		return []byte(body + done)
+	}
+	return fmt.Appendf(nil, "%sdata: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":%q}]}\n\n%s", body, raw, done)
 }

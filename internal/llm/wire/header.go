@@ -62,22 +62,35 @@ var credentialHeaders = []string{"Authorization", "X-Api-Key", "Api-Key", "X-Goo
 func secrets(h http.Header) []string {
 	var out []string
 	for _, name := range credentialHeaders {
-		for _, v := range h[name] {
-			if _, after, ok := strings.Cut(v, " "); ok {
-				v = after
-			}
-			if len(v) >= 8 { // shorter ones are placeholders of local servers
-				out = append(out, v)
-			}
+		out = addSecrets(out, h[name])
+	}
+	return out
+}
+
+// minSecret is the length from which a text is taken for a credential. Shorter ones are
+// placeholders of local servers, and would hide words.
+const minSecret = 8
+
+// addSecrets adds the credentials in the values of a header, without their scheme.
+func addSecrets(out, values []string) []string {
+	for _, v := range values {
+		if _, after, ok := strings.Cut(v, " "); ok {
+			v = after
+		}
+		if len(v) >= minSecret {
+			out = append(out, v)
 		}
 	}
 	return out
 }
 
-// scrub removes the request's credentials from text.
-func (s *Response) scrub(text string) string {
-	for _, secret := range s.secrets {
+// redact removes credentials from text.
+func redact(text string, secrets []string) string {
+	for _, secret := range secrets {
 		text = strings.ReplaceAll(text, secret, Redacted)
 	}
 	return text
 }
+
+// scrub removes the request's credentials from text.
+func (s *Response) scrub(text string) string { return redact(text, s.secrets) }

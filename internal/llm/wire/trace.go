@@ -41,8 +41,7 @@ func (t *trace) RoundTrip(r *http.Request) (*http.Response, error) {
 	t.n++
 	x := &exchangeTrace{t: t, n: t.n}
 	t.mu.Unlock()
-	x.learn(r.Header)
-	x.learnQuery(r.URL)
+	x.learn(r)
 	begun := t.now()
 	x.line(">", fmt.Sprintf("%s %s %s", begun.UTC().Format(time.RFC3339Nano), r.Method, shownURL(r.URL)))
 	x.header(">", r.Header)
@@ -94,34 +93,19 @@ type exchangeTrace struct {
 	secrets []string
 }
 
-func (x *exchangeTrace) learn(h http.Header) {
-	for name, values := range h {
-		if !isSecret(name) {
-			continue
-		}
-		for _, v := range values {
-			if _, after, ok := strings.Cut(v, " "); ok {
-				v = after
-			}
-			x.add(v)
-		}
-	}
-}
-
-func (x *exchangeTrace) learnQuery(u *url.URL) {
-	for name, values := range u.Query() {
+// learn keeps the credentials of a request.
+func (x *exchangeTrace) learn(r *http.Request) {
+	for name, values := range r.Header {
 		if isSecret(name) {
-			for _, v := range values {
-				x.add(v)
-			}
+			x.secrets = addSecrets(x.secrets, values)
 		}
 	}
-}
-
-// add keeps a secret; shorter ones are placeholders of local servers and would hide words.
-func (x *exchangeTrace) add(secret string) {
-	if len(secret) >= 8 {
-		x.secrets = append(x.secrets, secret)
+	for name, values := range r.URL.Query() {
+		for _, v := range values {
+			if isSecret(name) && len(v) >= minSecret {
+				x.secrets = append(x.secrets, v)
+			}
+		}
 	}
 }
 
@@ -137,9 +121,7 @@ func (x *exchangeTrace) header(mark string, h http.Header) {
 
 // line writes one line; a trace that cannot be written is not worth a request.
 func (x *exchangeTrace) line(mark, text string) {
-	for _, secret := range x.secrets {
-		text = strings.ReplaceAll(text, secret, Redacted)
-	}
+	text = redact(text, x.secrets)
 	if !utf8.ValidString(text) { // frames of a binary protocol
 		text = strconv.Quote(text)
 	}
