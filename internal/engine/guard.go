@@ -115,6 +115,11 @@ func (h *Hooks) guardSession(catch catcher) {
 			return cancelled, err
 		}
 	}
+	if f := h.TreeMoved; f != nil {
+		h.TreeMoved = func(ctx context.Context, m TreeMove) {
+			_ = catch("session moved", func() error { f(ctx, m); return nil })
+		}
+	}
 	if f := h.Completions; f != nil {
 		h.Completions = func(ctx context.Context, command, prefix string) (list []Completion, err error) {
 			err = catch("completions", func() (err error) { list, err = f(ctx, command, prefix); return err })

@@ -43,7 +43,7 @@ func (e *Engine) observe(call func(ctx context.Context)) {
 			if next == nil {
 				return
 			}
-			_, _ = try(e, func() (struct{}, error) { next(e.ctx); return struct{}{}, nil }) // a panic is told
+			next(e.ctx)
 		}
 	})
 }

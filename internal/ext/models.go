@@ -178,8 +178,11 @@ func (x *Extensions) request(args jsonx.Raw) (*llm.Request, error) {
 	return req, nil
 }
 
-// offer hands a provider to the host once the extensions are bound.
+// offer hands a provider to the host once the extensions are bound, unless Offer did.
 func (g *generation) offer(p *provider) {
+	if p.taken {
+		return
+	}
 	if err := g.offerNow(p); err != nil {
 		g.x.failed(g.path(p.Ext), "registerProvider", err)
 	}
@@ -193,7 +196,8 @@ func (x *Extensions) Offer(register func(name string, config jsonx.Raw, stream l
 		return
 	}
 	for _, p := range g.providerList() {
-		if err := register(p.Name, p.Config, g.stream(p)); err != nil {
+		err := register(p.Name, p.Config, g.stream(p))
+		if p.taken = err == nil; !p.taken {
 			x.failed(g.path(p.Ext), "registerProvider", err)
 		}
 	}

@@ -60,6 +60,7 @@ type (
 		Config jsonx.Raw `json:"config"`
 		Stream bool      `json:"stream"`
 		OAuth  bool      `json:"oauth"`
+		taken  bool      // Offer handed it over
 	}
 )
 

@@ -1,6 +1,7 @@
 package ext
 
 import (
+	"bytes"
 	"context"
 	"errors"
 
@@ -102,16 +103,11 @@ func (x *Extensions) beforeTree(ctx context.Context, targetID string) (bool, err
 		Common    *string     `json:"commonAncestorId"`
 		Entries   []jsonx.Raw `json:"entriesToSummarize"`
 	}
-	p := preparation{targetID, orNull(v.LeafID()), orNull(common), []jsonx.Raw{}}
-	for _, e := range leaving {
-		if i := v.Index(e.ID); i >= 0 {
-			raw, err := v.Raw(i)
-			if err != nil {
-				return false, err
-			}
-			p.Entries = append(p.Entries, raw)
-		}
+	entries, err := rawEntries(v, leaving, func(e session.SpanEntry) string { return e.ID })
+	if err != nil {
+		return false, err
 	}
+	p := preparation{targetID, orNull(v.LeafID()), orNull(common), entries}
 	out, _, err := decide[struct {
 		Cancel bool `json:"cancel"`
 	}](ctx, x, "session_before_tree", struct {
@@ -157,17 +153,28 @@ func orNull(id string) *string {
 
 // branchEntries returns the entries from the root to the current one.
 func (x *Extensions) branchEntries() ([]jsonx.Raw, error) {
-	out := []jsonx.Raw{}
 	v := x.view()
 	if v == nil {
-		return out, nil
+		return []jsonx.Raw{}, nil
 	}
-	for _, e := range v.Branch() {
-		raw, err := v.Raw(v.Index(e.ID))
+	return rawEntries(v, v.Branch(), func(e session.Entry) string { return e.ID })
+}
+
+// rawEntries returns the JSON of entries of a session, which are known by their ids.
+func rawEntries[E any](v *session.View, list []E, id func(E) string) ([]jsonx.Raw, error) {
+	numbers := func(yield func(int) bool) {
+		for _, e := range list {
+			if i := v.Index(id(e)); i >= 0 && !yield(i) {
+				return
+			}
+		}
+	}
+	out := make([]jsonx.Raw, 0, len(list))
+	for raw, err := range v.Raws(numbers) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, raw)
+		out = append(out, bytes.Clone(raw))
 	}
 	return out, nil
 }
