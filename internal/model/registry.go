@@ -204,9 +204,9 @@ func (r *Registry) Usable(providerID string) bool {
 	return providerID == ScriptedProvider || r.opt.HasKey(providerID)
 }
 
-// Available returns the models whose provider has a key, and whose login allows them, in the order of the
-// catalogue, then of models.json; scripted models last, and only when one of them
-// was chosen.
+// Available returns the models whose provider has a key, and whose login allows them, in
+// the order of the catalogue, then of models.json; scripted models last, and only when
+// one of them was chosen.
 func (r *Registry) Available() []*llm.Model {
 	models := r.list(r.opt.HasKey)
 	if r.opt.Allowed == nil {
