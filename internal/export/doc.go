@@ -17,12 +17,13 @@
 // never asks the network for anything.
 //
 // Writing streams in two passes over the session, one for the index and one for the
-// entries: memory holds a few blocks of the index, buffers and the largest entry, time is linear.
+// entries, each made in parts by several goroutines and written in order (inOrder):
+// memory holds a few parts and the largest entry, time is linear.
 //
 // # Concurrency
 //
-// All functions may be called concurrently, also for views of one session. The index is
-// made by a few goroutines, which end before their function does.
+// All functions may be called concurrently, also for views of one session. The
+// goroutines that make the parts of a page end before their function does.
 //
 // The page is described in spec/atomic-facts.md section 14; its looks are our own.
 package export

@@ -2,6 +2,7 @@ package export
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -28,12 +29,8 @@ type Options struct {
 	Now time.Time
 }
 
-// writeBuffer is what collects before a write; pieceBytes is about how much of the
-// session one piece of the page holds: what the browser takes in hand at once.
-const (
-	writeBuffer = 256 << 10
-	pieceBytes  = 128 << 10
-)
+// writeBuffer is what collects before a write.
+const writeBuffer = 64 << 10
 
 // HTML writes the page of a session. An error is the writer's or that of reading the
 // session; what was written before it is no page.
@@ -159,57 +156,7 @@ func (p *pageWriter) meta(title string, stats session.Stats) error {
 		return fmt.Errorf("exporting a session: %w", err)
 	}
 	p.out.WriteString(`<script type="application/json" id="meta">`)
-	p.inert(raw)
+	p.out.Write(appendInert(nil, bytes.ReplaceAll(raw, []byte("\n"), []byte(" "))))
 	_, err = p.out.WriteString("</script>\n")
 	return err
-}
-
-// entries writes the entries in pieces; a piece says with which entry it begins.
-func (p *pageWriter) entries() error {
-	seq, err := p.v.Entries("")
-	if err != nil {
-		return fmt.Errorf("exporting a session: %w", err)
-	}
-	i, size := 0, 0 // number of the entry; bytes in the open piece
-	for raw, err := range seq {
-		if err != nil {
-			return fmt.Errorf("exporting a session: %w", err)
-		}
-		if size > 0 {
-			p.out.WriteByte('\n')
-		} else {
-			fmt.Fprintf(p.out, `<script type="application/json" class="piece" data-from="%d">`, i)
-		}
-		p.inert(raw)
-		size += len(raw) + 1
-		i++
-		if size >= pieceBytes {
-			size = 0
-			if _, err := p.out.WriteString("</script>\n"); err != nil {
-				return err // no use in reading on
-			}
-		}
-	}
-	if size > 0 {
-		p.out.WriteString("</script>\n")
-	}
-	return nil
-}
-
-// inert writes a JSON value so that it can stand in a script element, on one line: a
-// "<" can only be part of a string, a line end only white space.
-func (p *pageWriter) inert(raw []byte) {
-	for len(raw) > 0 {
-		i := nextSpecial(raw)
-		p.out.Write(raw[:i])
-		if i == len(raw) {
-			return
-		}
-		if raw[i] == '<' {
-			p.out.WriteString(`\u003C`)
-		} else {
-			p.out.WriteByte(' ')
-		}
-		raw = raw[i+1:]
-	}
 }

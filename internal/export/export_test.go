@@ -411,7 +411,7 @@ func BenchmarkDescribe(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		for i, raw := range raws {
-			d.describe(v.Entry(i), raw)
+			d.describe(v.Entry(i), member(raw, "message"), raw)
 		}
 	}
 }

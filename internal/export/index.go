@@ -2,11 +2,7 @@ package export
 
 import (
 	"bytes"
-	"fmt"
-	"iter"
-	"runtime"
 	"strconv"
-	"sync"
 	"unicode/utf8"
 
 	"github.com/isotope-agent/isotope/internal/session"
@@ -27,102 +23,61 @@ const blockEntries = 2048
 //	s  the first words
 //	to [row, target id] of labels
 //
-// Blocks are made by several goroutines, each every so many-th, and written in their
-// order; index waits for them all.
+// Blocks are made by several goroutines and written in their order.
 func (p *pageWriter) index() error {
 	blocks := (p.v.Len() + blockEntries - 1) / blockEntries
-	workers := min(runtime.GOMAXPROCS(0), maxWorkers, blocks)
-	made := make([]chan madeBlock, workers)
-	stop := make(chan struct{})
-	var running sync.WaitGroup
-	defer running.Wait()
-	defer close(stop)
-	for w := range made {
-		made[w] = make(chan madeBlock)
-		running.Go(func() { p.makeBlocks(w, workers, made[w], stop) })
+	maker := func() func(int, *block) error {
+		d := describer{seen: map[string]bool{}}
+		return func(k int, b *block) error { return p.describe(k, b, &d) }
 	}
 	seen := map[string]bool{}
-	for k := range blocks {
-		m := <-made[k%workers]
-		if m.err != nil {
-			return fmt.Errorf("exporting a session: %w", m.err)
-		}
-		for _, name := range m.models {
+	return inOrder(blocks, maker, func(b *block) error {
+		for _, name := range b.models {
 			if !seen[name] && len(p.models) < maxModels {
 				seen[name] = true
 				p.models = append(p.models, name)
 			}
 		}
-		if err := p.flush(m.block); err != nil {
+		return p.flush(b)
+	})
+}
+
+// describe fills a block: the k-th of the index.
+func (p *pageWriter) describe(k int, b *block, d *describer) error {
+	b.reset()
+	d.models = nil
+	from := k * blockEntries
+	to := min(from+blockEntries, p.v.Len())
+	before := ""
+	if from > 0 {
+		before = p.v.Head(from - 1).ID
+	}
+	for from < to {
+		n, size := 1, p.v.Size(from)
+		for ; from+n < to && size < readBytes; n++ {
+			size += p.v.Size(from + n)
+		}
+		var err error
+		if d.lines, err = p.v.AppendLines(d.lines[:0], from, from+n); err != nil {
 			return err
 		}
+		for rest := d.lines; n > 0; n-- {
+			end := bytes.IndexByte(rest, '\n')
+			e, raw, message := p.v.Head(from), rest[:end], []byte(nil)
+			if e.Type == session.TypeMessage {
+				message = p.v.Message(from, raw)
+			}
+			b.add(e, before, end, d.describe(e, message, raw))
+			before, rest = e.ID, rest[end+1:]
+			from++
+		}
 	}
+	b.models = d.models
 	return nil
 }
 
-// maxWorkers is how many goroutines make blocks: more would wait for the one that writes.
-const maxWorkers = 4
-
-// madeBlock is a block, valid until its maker has handed over the next one but one.
-type madeBlock struct {
-	block  *block
-	models []string
-	err    error
-}
-
-// makeBlocks makes and hands over the blocks first, first+step, … until there are no
-// more, one fails, or nobody takes them.
-func (p *pageWriter) makeBlocks(first, step int, out chan<- madeBlock, stop <-chan struct{}) {
-	hand := func(m madeBlock) bool {
-		select {
-		case out <- m:
-			return true
-		case <-stop:
-			return false
-		}
-	}
-	defer func() {
-		if r := recover(); r != nil {
-			hand(madeBlock{err: fmt.Errorf("describing entries: %v", r)})
-		}
-	}()
-	var pair [2]block // one is written while the other is made
-	turn, d := 0, describer{seen: map[string]bool{}}
-	i, before := first*blockEntries, ""
-	for raw, err := range p.v.Raws(share(first, step, p.v.Len())) {
-		if err != nil {
-			hand(madeBlock{err: err})
-			return
-		}
-		if i > 0 && i%blockEntries == 0 {
-			before = p.v.Entry(i - 1).ID
-		}
-		e, b := p.v.Entry(i), &pair[turn]
-		b.add(e, before, len(raw), d.describe(e, raw))
-		before = e.ID
-		if i++; i%blockEntries == 0 || i == p.v.Len() {
-			if !hand(madeBlock{block: b, models: d.models}) {
-				return
-			}
-			turn, d.models = 1-turn, nil
-			pair[turn].reset()
-			i += (step - 1) * blockEntries
-		}
-	}
-}
-
-// share yields the numbers of the entries of every step-th block from first on.
-func share(first, step, entries int) iter.Seq[int] {
-	return func(yield func(int) bool) {
-		for from := first * blockEntries; from < entries; from += step * blockEntries {
-			for i := from; i < min(from+blockEntries, entries); i++ {
-				if !yield(i) {
-					return
-				}
-			}
-		}
-	}
-}
+// readBytes is about how much of the session is read at once to describe it.
+const readBytes = 128 << 10
 
 func (p *pageWriter) flush(b *block) error {
 	p.out.WriteString(`<script type="application/json" class="index">{"k":"`)
@@ -145,7 +100,8 @@ func (p *pageWriter) flush(b *block) error {
 // block collects rows of the index, a column each. Cells begin with a comma.
 type block struct {
 	rows                                       int
-	last                                       int64 // time of the row before
+	last                                       int64    // time of the row before
+	models                                     []string // those that appeared first in this block
 	kinds, outcomes                            []byte
 	ids, parents, times, sizes, texts, targets []byte
 }

@@ -59,15 +59,17 @@ type description struct {
 // describer describes entries by their heads and first words. It collects the models
 // on the way.
 type describer struct {
-	models []string
+	models []string // new ones of this block
 	seen   map[string]bool
 	buf    []byte
+	lines  []byte // what was read of the session last
 }
 
-func (d *describer) describe(e session.Entry, raw []byte) description {
+// describe describes an entry by its JSON and the message in it.
+func (d *describer) describe(e session.Entry, message, raw []byte) description {
 	d.buf = d.buf[:0]
 	if e.Type == session.TypeMessage {
-		return d.message(within(raw, "message"))
+		return d.message(message)
 	}
 	out := description{kind: kindUnknown, outcome: outcomeUsual}
 	text := func(kind byte, names ...string) description {

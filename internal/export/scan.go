@@ -10,18 +10,6 @@ import (
 // such) without decoding it: the first words of 200,000 entries are wanted, not their
 // values. They never read outside of what they are given, whatever it holds.
 
-// nextSpecial returns the place of the first byte that may not stand in a piece.
-func nextSpecial(b []byte) int {
-	i := bytes.IndexByte(b, '<')
-	if i < 0 {
-		i = len(b)
-	}
-	if j := bytes.IndexByte(b[:i], '\n'); j >= 0 {
-		return j
-	}
-	return i
-}
-
 func skipSpace(b []byte, i int) int {
 	for i < len(b) && (b[i] == ' ' || b[i] == '\t' || b[i] == '\n' || b[i] == '\r') {
 		i++
@@ -146,32 +134,6 @@ func member(raw []byte, name string) []byte {
 		if string(key) == name {
 			return value
 		}
-	}
-	return nil
-}
-
-// within returns what stands from the first member of that name on, nil when there is
-// none. It saves to walk over a value that is walked through anyway; members and
-// elements end where the value does.
-func within(raw []byte, name string) []byte {
-	i := skipSpace(raw, 0)
-	if i >= len(raw) || raw[i] != '{' {
-		return nil
-	}
-	for i = skipSpace(raw, i+1); i < len(raw) && raw[i] == '"'; {
-		start := i + 1
-		i = skipString(raw, i)
-		found := string(raw[start:max(start, i-1)]) == name
-		if i = skipSpace(raw, i); i >= len(raw) || raw[i] != ':' {
-			return nil
-		}
-		if i = skipSpace(raw, i+1); found {
-			return raw[i:]
-		}
-		if i = skipSpace(raw, skipValue(raw, i)); i >= len(raw) || raw[i] != ',' {
-			return nil
-		}
-		i = skipSpace(raw, i+1)
 	}
 	return nil
 }

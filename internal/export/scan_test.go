@@ -59,7 +59,7 @@ func TestDescriptions(t *testing.T) {
 			t.Fatal(err)
 		}
 		d := describer{seen: map[string]bool{}}
-		got := d.describe(v.Entry(0), raw)
+		got := d.describe(v.Entry(0), member(raw, "message"), raw)
 		text := string([]byte{got.kind, got.outcome}) + " " + string(got.text)
 		if got.target != nil {
 			text += " ->" + string(got.target)
@@ -73,9 +73,9 @@ func TestDescriptions(t *testing.T) {
 func TestModelsInOrder(t *testing.T) {
 	d := describer{seen: map[string]bool{}}
 	for _, raw := range []string{`{"provider":"a","modelId":"m"}`, `{"provider":"b","modelId":"m"}`, `{"provider":"a","modelId":"m"}`, `{"provider":"","modelId":""}`} {
-		d.describe(session.Entry{Type: session.TypeModelChange}, []byte(raw))
+		d.describe(session.Entry{Type: session.TypeModelChange}, nil, []byte(raw))
 	}
-	d.describe(session.Entry{Type: session.TypeMessage}, []byte(`{"message":{"role":"assistant","provider":"c","model":"x/y","content":[]}}`))
+	d.describe(session.Entry{Type: session.TypeMessage}, []byte(`{"role":"assistant","provider":"c","model":"x/y","content":[]}`), nil)
 	if diff := cmp.Diff([]string{"a/m", "b/m", "c/x/y"}, d.models); diff != "" {
 		t.Error(diff)
 	}
@@ -128,7 +128,7 @@ func FuzzScan(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		d := describer{seen: map[string]bool{}}
 		for _, typ := range []string{session.TypeMessage, session.TypeCustomMessage, session.TypeLabel, session.TypeCompaction} {
-			got := d.describe(session.Entry{Type: typ}, raw)
+			got := d.describe(session.Entry{Type: typ}, member(raw, "message"), raw)
 			if quoted := appendString(nil, got.text); !jsonx.Valid(quoted) || strings.ContainsAny(string(quoted), "<\n") {
 				t.Errorf("%q is described as %s", raw, quoted)
 			}

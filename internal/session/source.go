@@ -152,15 +152,8 @@ func (r *reader) bytes(rec *record) (jsonx.Raw, error) {
 }
 
 func (r *reader) fill(off int64, n int) error {
-	if r.f == nil {
-		if r.src == nil {
-			return fmt.Errorf("reading an entry: the session has no file")
-		}
-		f, err := r.src.acquire()
-		if err != nil {
-			return err
-		}
-		r.f = f
+	if err := r.open(); err != nil {
+		return err
 	}
 	if gap := off - r.last; gap >= 0 && gap < maxWindow/4 {
 		r.size = min(max(4*r.size, minWindow), maxWindow)
@@ -174,10 +167,7 @@ func (r *reader) fill(off int64, n int) error {
 	got, err := r.f.ReadAt(r.buf[:want], off)
 	if got < n {
 		r.buf = r.buf[:0]
-		if err == nil || err == io.EOF {
-			err = io.ErrUnexpectedEOF
-		}
-		return fmt.Errorf("reading an entry at offset %d of %s: %w", off, r.src.path, err)
+		return r.short(off, err)
 	}
 	r.buf, r.off = r.buf[:got], off
 	return nil

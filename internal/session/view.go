@@ -63,20 +63,11 @@ func (v *View) Header() Header { return v.header }
 
 // Entry returns the head of entry i.
 func (v *View) Entry(i int) Entry {
-	r := &v.recs[i]
-	e := Entry{Index: i, ID: r.id, Type: v.types[r.typ], Time: r.ms}
-	if r.role != roleNone && r.role != roleOther {
-		e.Role = roleNames[r.role]
-	}
-	var o oddity
+	e, r := v.Head(i), &v.recs[i]
 	if r.flags&flagOdd != 0 {
-		o = v.odd[int32(i)]
+		e.Timestamp = v.odd[int32(i)].ts
 	}
-	e.ParentID = o.parent
-	if r.parent != noParent {
-		e.ParentID, e.HasParent = v.recs[r.parent].id, true
-	}
-	if e.Timestamp = o.ts; o.ts == "" && r.ms != 0 {
+	if e.Timestamp == "" && r.ms != 0 {
 		e.Timestamp = formatTime(r.ms)
 	}
 	return e
