@@ -35,7 +35,8 @@ var layout = map[string]row{
 	"jsonc":       {level: 1},
 	"output":      {level: 1},
 	"llm/sse":     {level: 1},
-	"llm/wire":    {level: 1},
+	"network":     {level: 1},
+	"llm/wire":    {level: 1, peers: []string{"network"}},
 
 	"llm/anthropic": {level: 2, only: []string{"llm", "llm/sse", "llm/wire", "jsonx"}},
 	"llm/openai":    {level: 2, only: []string{"llm", "llm/sse", "llm/wire", "jsonx"}},

@@ -18,6 +18,7 @@ import (
 	"github.com/isotope-agent/isotope/internal/engine"
 	"github.com/isotope-agent/isotope/internal/llm"
 	"github.com/isotope-agent/isotope/internal/model"
+	"github.com/isotope-agent/isotope/internal/network"
 	"github.com/isotope-agent/isotope/internal/picture"
 	"github.com/isotope-agent/isotope/internal/proc"
 	"github.com/isotope-agent/isotope/internal/prompt"
@@ -51,6 +52,7 @@ type app struct {
 	ext       *extensions // nil until an engine is made
 	quit      func()      // ends the program in order
 	trace     io.Writer   // of --debug-http; nil for nothing
+	network   *network.Network
 }
 
 // place is the folder the session works in and what comes of it. It is never changed: a
@@ -78,13 +80,14 @@ func newApp(f *flags, argv0 string, std stdio, lim limits) (*app, error) {
 	a.quit = func() {}
 	a.home, _ = os.UserHomeDir()
 	a.dirs = a.dialect.AgentDirs(a.env, a.home)
+	a.network = network.New(network.Options{Env: a.env, Proxy: func() string { return a.settings.HTTPProxy() }})
 	a.models = model.New(model.Options{
 		Files: in(a.dirs, "models.json"), HasKey: func(p string) bool { return a.keys.Has(p) },
 		Allowed: func(p string) ([]string, bool) { return a.keys.AvailableModels(p) },
 	})
 	a.keys = auth.New(auth.Options{
 		Files: in(a.dirs, "auth.json"), Env: a.env, Config: a.models.RequestConfig, Known: a.models.Known,
-		Program: dialect.Isotope, Flow: auth.FlowOptions{DeviceID: a.deviceID},
+		Program: dialect.Isotope, Flow: auth.FlowOptions{DeviceID: a.deviceID, Transport: a.network},
 	})
 	a.enter(a.started)
 	a.providers = newProviders(a)

@@ -42,7 +42,7 @@ func newProviders(a *app) *providers {
 			if first == 0 {
 				first = wire.NoLimit
 			}
-			return wire.New(wire.Options{UserAgent: wire.UserAgent(Version()), FirstByte: first, Idle: idle, Trace: a.trace})
+			return wire.New(wire.Options{UserAgent: wire.UserAgent(Version()), FirstByte: first, Idle: idle, Transport: a.network, Trace: a.trace})
 		}),
 	}
 }

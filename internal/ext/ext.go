@@ -19,6 +19,7 @@ import (
 
 	"github.com/isotope-agent/isotope/internal/event"
 	"github.com/isotope-agent/isotope/internal/ext/js"
+	"github.com/isotope-agent/isotope/internal/network"
 	"github.com/isotope-agent/isotope/internal/proc"
 	"github.com/isotope-agent/isotope/internal/tool"
 )
@@ -44,7 +45,9 @@ type Config struct {
 	Limits js.Limits
 	// Runner runs the commands of the bash tool that extensions make; nil for an own one.
 	Runner proc.Runner
-	Now    func() time.Time
+	// Network carries the requests of extensions; see js.Config.
+	Network *network.Network
+	Now     func() time.Time
 }
 
 // A LoadError says which extension could not be loaded and why.

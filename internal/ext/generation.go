@@ -80,7 +80,7 @@ func (g *generation) open() (*bundle.Bundler, error) {
 	cfg := g.x.cfg
 	rt, err := js.New(js.Config{
 		Modules: modules, Entry: preludeRoot + "/main.js", Sync: g.syncOps(), Async: g.asyncOps(), Cache: bundle.NewCache(cfg.CacheDir),
-		Cwd: cfg.Cwd, Limits: cfg.Limits, Log: cfg.Report, Child: cfg.Child,
+		Cwd: cfg.Cwd, Limits: cfg.Limits, Log: cfg.Report, Child: cfg.Child, Network: cfg.Network,
 		Failed: func(owner string, err error) { g.strike(owner, "", err) },
 		Died:   g.died,
 	})

@@ -53,12 +53,9 @@ type fetchArgs struct {
 	Redirect string      `json:"redirect"`
 }
 
-// client is the one for scripts: its connections are kept between requests.
-var client = sync.OnceValue(func() *http.Client { return &http.Client{} })
-
 // fetch sends a request and tells first the head of the response, then its body piece by
 // piece.
-func fetch(ctx context.Context, _ *Runtime, a fetchArgs, emit func(any)) (any, error) {
+func fetch(ctx context.Context, r *Runtime, a fetchArgs, emit func(any)) (any, error) {
 	var body io.Reader
 	if a.Body != nil {
 		body = bytes.NewReader(a.Body.bytes())
@@ -74,7 +71,7 @@ func fetch(ctx context.Context, _ *Runtime, a fetchArgs, emit func(any)) (any, e
 		}
 		req.Header.Add(kv[0], kv[1])
 	}
-	c := *client()
+	c := http.Client{Transport: r.cfg.Network}
 	if a.Redirect == "manual" || a.Redirect == "error" {
 		c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	}
@@ -167,7 +164,12 @@ func connect(ctx context.Context, r *Runtime, a connArgs, emit func(any)) (any, 
 		if name == "" {
 			name = a.Host
 		}
-		tc := tls.Client(conn, &tls.Config{ServerName: name, InsecureSkipVerify: a.Insecure}) //nolint:gosec // as the script asks
+		roots, err := r.cfg.Network.Roots()
+		if err != nil && !a.Insecure {
+			_ = conn.Close()
+			return nil, err
+		}
+		tc := tls.Client(conn, &tls.Config{ServerName: name, RootCAs: roots, InsecureSkipVerify: a.Insecure}) //nolint:gosec // as the script asks
 		if err := tc.HandshakeContext(ctx); err != nil {
 			_ = conn.Close()
 			return nil, err

@@ -1,6 +1,9 @@
 package js
 
 import (
+	"encoding/pem"
+	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -9,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/isotope-agent/isotope/internal/network"
 )
 
 // Each case is a module that leaves its result in globalThis.out; the wanted results
@@ -31,7 +36,7 @@ func TestNodeModules(t *testing.T) {
 		"child":         {`import { exec, execFile, execSync, spawn, spawnSync } from "child_process"; import { promisify } from "util"; const r = await promisify(execFile)("sh", ["-c", "echo out; echo err >&2"]); let f; try { await promisify(exec)("exit 3"); } catch (e) { f = e.code; } const c = spawn("cat"); let got = ""; c.stdout.on("data", (d) => { got += d; }); c.stdin.write("to "); c.stdin.end("cat"); const code = await new Promise((d) => c.on("close", d)); const k = spawn("sleep", ["9"]); k.on("spawn", () => k.kill()); const sig = await new Promise((d) => k.on("exit", (x, s) => d(s))); const none = await new Promise((d) => spawn("no-such-program").on("error", (e) => d(e.code))); globalThis.out = [r.stdout, r.stderr, f, got, code, sig, none, execSync("echo hi").toString(), spawnSync("sh", ["-c", "exit 2"]).status, spawnSync("cat", { input: "in", encoding: "utf8" }).stdout];`, `["out\n","err\n",3,"to cat",0,"SIGTERM","ENOENT","hi\n",2,"in"]`},
 		"crypto":        {`import c from "crypto"; const k = Buffer.alloc(32, 1), iv = Buffer.alloc(12, 2); const e = c.createCipheriv("aes-256-gcm", k, iv); const x = Buffer.concat([e.update("secret", "utf8"), e.final()]); const d = c.createDecipheriv("aes-256-gcm", k, iv); d.setAuthTag(e.getAuthTag()); const y = Buffer.concat([d.update(x), d.final()]).toString(); globalThis.out = [c.createHash("sha256").update("a").digest("hex").slice(0, 8), c.createHmac("sha1", "k").update("a").digest("base64"), c.randomBytes(4).length, /^[0-9a-f-]{36}$/.test(c.randomUUID()), y, c.pbkdf2Sync("p", "s", 1, 4, "sha256").toString("hex"), Buffer.from(await crypto.subtle.digest("SHA-1", Buffer.from("a"))).toString("hex").slice(0, 6)];`, `["ca978112","QOfUQcrbF7B/BQNBqiOmgg7YHIs=",4,true,"secret","372cc981","86f7e4"]`},
 		"zlib":          {`import z from "zlib"; import { promisify } from "util"; globalThis.out = [z.gunzipSync(z.gzipSync("hello")).toString(), (await promisify(z.inflate)(z.deflateSync("x"))).toString()];`, `["hello","x"]`},
-		"timers":        {`import { setTimeout as sleep } from "timers/promises"; const l = []; setTimeout(() => l.push("b"), 5); setImmediate(() => l.push("a")); queueMicrotask(() => l.push("m")); const i = setInterval(() => { l.push("i"); clearInterval(i); }, 10); await sleep(40); let a; try { await sleep(1000, null, { signal: AbortSignal.timeout(5) }); } catch (e) { a = e.name; } globalThis.out = [l, a];`, `[["m","a","b","i"],"AbortError"]`},
+		"timers":        {`import { setTimeout as sleep } from "timers/promises"; const l = []; queueMicrotask(() => l.push("m")); await new Promise((d) => setImmediate(() => { l.push("a"); d(); })); setTimeout(() => l.push("b"), 5); const i = setInterval(() => { l.push("i"); clearInterval(i); }, 10); await sleep(40); let a; try { await sleep(1000, null, { signal: AbortSignal.timeout(5) }); } catch (e) { a = e.name; } globalThis.out = [l, a];`, `[["m","a","b","i"],"AbortError"]`},
 		"clone":         {`const o = { d: new Date(0), m: new Map([[1, { x: [1] }]]), s: new Set([2]), u: new Uint8Array([1]) }; o.self = o; const c = structuredClone(o); let err; try { structuredClone(() => {}); } catch (e) { err = e.name; } globalThis.out = [c.self === c, c.d.getTime(), c.m.get(1).x, [...c.s], c.u instanceof Uint8Array, c !== o, err];`, `[true,0,[1],[2],true,true,"DataCloneError"]`},
 		"util":          {`import util from "util"; globalThis.out = [util.format("%s %d %j", "a", 1.5, { b: 1 }), util.inspect({ a: [1, "x"], m: new Map([["k", 1]]) }), util.isDeepStrictEqual({ a: [1] }, { a: [1] }), util.stripVTControlCharacters("\u001b[31mred\u001b[0m"), util.parseArgs({ args: ["-v", "--n=1", "p"], options: { v: { type: "boolean", short: "v" }, n: { type: "string" } }, allowPositionals: true }).positionals];`, `["a 1.5 {\"b\":1}","{ a: [ 1, 'x' ], m: Map(1) { 'k' => 1 } }",true,"red",["p"]]`},
 		"abort":         {`const c = new AbortController(); const l = []; c.signal.addEventListener("abort", () => l.push(c.signal.reason.name)); c.abort(); c.abort(); const any = AbortSignal.any([c.signal, new AbortController().signal]); let t; try { any.throwIfAborted(); } catch (e) { t = e instanceof DOMException; } globalThis.out = [l, any.aborted, t];`, `[["AbortError"],true,true]`},
@@ -49,6 +54,29 @@ func TestNodeModules(t *testing.T) {
 				t.Errorf("out is  %s\nwant    %s", got, c.want)
 			}
 		})
+	}
+}
+
+// Scripts trust whom the program trusts, in fetch and in connections of their own.
+func TestOwnAuthority(t *testing.T) {
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write([]byte("hi")) }))
+	srv.Config.ErrorLog = log.New(io.Discard, "", 0) // of handshakes that fail
+	srv.StartTLS()
+	defer srv.Close()
+	path := filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: srv.Certificate().Raw}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	src := `import tls from "node:tls"; const l = [], u = new URL(` + quoted(srv.URL) + `);
+		try { l.push(await (await fetch(u)).text()); } catch (e) { l.push("untrusted"); }
+		l.push(await new Promise((d) => { const c = tls.connect({ host: u.hostname, port: Number(u.port) }, () => { c.end(); d("connected"); }); c.on("error", () => d("untrusted")); }));
+		globalThis.out = l;`
+	for name, want := range map[string]string{"": `["untrusted","untrusted"]`, path: `["hi","connected"]`} {
+		n := network.New(network.Options{Env: func(v string) (string, bool) { return name, v == "NODE_EXTRA_CA_CERTS" }})
+		if got := newTestbed(t, Config{Network: n}).result(src); got != want {
+			t.Errorf("with %q: %s, want %s", name, got, want)
+		}
+		n.CloseIdleConnections()
 	}
 }
 

@@ -23,6 +23,7 @@ import (
 
 	"github.com/isotope-agent/isotope/internal/ext/bundle"
 	"github.com/isotope-agent/isotope/internal/jsonx"
+	"github.com/isotope-agent/isotope/internal/network"
 )
 
 // Limits bound what scripts take. Zero values mean the defaults.
@@ -80,6 +81,9 @@ type Config struct {
 	// Child is told the process id of every child; the function it returns is called
 	// when the child has ended. nil for nobody.
 	Child func(pid int) (ended func())
+	// Network carries what scripts send over HTTP and says whom they trust; nil for one
+	// of the process's environment.
+	Network *network.Network
 }
 
 var (
@@ -134,6 +138,9 @@ type answer struct {
 // New starts a runtime with the host modules loaded. The caller must call Close.
 func New(cfg Config) (*Runtime, error) {
 	cfg.Limits = cfg.Limits.withDefaults()
+	if cfg.Network == nil {
+		cfg.Network = network.New(network.Options{})
+	}
 	r := &Runtime{
 		cfg: cfg, queue: newJobs(), done: make(chan struct{}),
 		calls: map[string]*call{}, inflight: map[string]int{},

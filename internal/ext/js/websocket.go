@@ -41,7 +41,7 @@ type wsArgs struct {
 
 // wsConnect opens a WebSocket and tells its messages until it closes.
 func wsConnect(ctx context.Context, r *Runtime, a wsArgs, emit func(any)) (any, error) {
-	s, protocol, err := dial(ctx, a)
+	s, protocol, err := dial(ctx, r.cfg.Network, a)
 	if err != nil {
 		return nil, netError(ctx, err)
 	}
@@ -67,7 +67,7 @@ func wsConnect(ctx context.Context, r *Runtime, a wsArgs, emit func(any)) (any, 
 }
 
 // dial makes the handshake.
-func dial(ctx context.Context, a wsArgs) (*socket, string, error) {
+func dial(ctx context.Context, carrier http.RoundTripper, a wsArgs) (*socket, string, error) {
 	addr := a.URL
 	if rest, ok := strings.CutPrefix(addr, "ws"); ok {
 		addr = "http" + rest
@@ -89,7 +89,7 @@ func dial(ctx context.Context, a wsArgs) (*socket, string, error) {
 	if len(a.Protocols) > 0 {
 		req.Header.Set("Sec-WebSocket-Protocol", strings.Join(a.Protocols, ", "))
 	}
-	res, err := client().Do(req)
+	res, err := (&http.Client{Transport: carrier}).Do(req)
 	if err != nil {
 		return nil, "", err
 	}

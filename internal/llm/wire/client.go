@@ -12,7 +12,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"runtime"
 	"sync"
@@ -20,6 +19,7 @@ import (
 
 	"github.com/isotope-agent/isotope/internal/jsonx"
 	"github.com/isotope-agent/isotope/internal/llm"
+	"github.com/isotope-agent/isotope/internal/network"
 )
 
 // The limits that a client has when its options say nothing. They differ because
@@ -41,15 +41,14 @@ type Options struct {
 	// body, Idle the silence between two reads after that. 0 means the default,
 	// NoLimit none.
 	FirstByte, Idle time.Duration
-	// Transport replaces the network, for tests and recordings.
+	// Transport carries the requests; nil: a network of the process's environment.
 	Transport http.RoundTripper
 	// Trace takes what passes on the network as text, without credentials; nil for
 	// nothing. It is written to by one goroutine at a time.
 	Trace io.Writer
 }
 
-// Client sends requests to providers. Connections are kept and reused; the
-// environment's proxy settings and HTTP/2 are honoured.
+// Client sends requests to providers, with the connections of its transport.
 type Client struct {
 	opts Options
 	http func() *http.Client
@@ -62,7 +61,7 @@ func New(o Options) *Client {
 	return &Client{opts: o, http: sync.OnceValue(func() *http.Client {
 		t := o.Transport
 		if t == nil {
-			t = transport()
+			t = network.New(network.Options{})
 		}
 		if o.Trace != nil {
 			t = &trace{next: t, now: time.Now, w: o.Trace}
@@ -78,20 +77,6 @@ func UserAgent(version string) string {
 
 // CloseIdle closes the connections that are not in use.
 func (c *Client) CloseIdle() { c.http().CloseIdleConnections() }
-
-func transport() *http.Transport {
-	return &http.Transport{
-		Proxy:               http.ProxyFromEnvironment,
-		DialContext:         (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
-		ForceAttemptHTTP2:   true,
-		MaxIdleConnsPerHost: 16,
-		IdleConnTimeout:     90 * time.Second,
-		TLSHandshakeTimeout: 20 * time.Second,
-		// A connection that died while the machine slept must not hold a request
-		// until the idle limit.
-		HTTP2: &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second},
-	}
-}
 
 // maxRedirects is more than any provider uses.
 const maxRedirects = 5

@@ -2,14 +2,17 @@ package wire
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"net"
+	"net/http"
 	"net/url"
 	"strings"
 	"syscall"
 
 	"github.com/isotope-agent/isotope/internal/llm"
+	"github.com/isotope-agent/isotope/internal/network"
 )
 
 // Texts that clients see. Those of the reference are kept where clients match them
@@ -22,6 +25,7 @@ const (
 	TextTimeout       = "Request timed out"   // a limit; which one follows
 	TextBadURL        = "invalid base URL"    // the URL itself is not shown
 	TextMalformed     = "Error reading response: malformed server-sent event JSON."
+	textProxy         = "to the proxy: " // what went wrong on the way to it follows
 	textReset         = "read ECONNRESET"
 	textClosed        = "other side closed (UND_ERR_SOCKET)"
 )
@@ -32,7 +36,25 @@ func (s *Response) connectError(err error) *llm.Error {
 		return e
 	}
 	err = withoutURL(err)
-	return &llm.Error{Kind: llm.ErrTransport, Message: s.scrub(TextConnection + ": " + cause(err)), Err: err}
+	var setup *network.SetupError
+	if errors.As(err, &setup) {
+		return &llm.Error{Kind: llm.ErrBadRequest, Message: setup.Message, Err: err}
+	}
+	return &llm.Error{Kind: connectKind(err), Message: s.scrub(TextConnection + ": " + cause(err)), Err: err}
+}
+
+// connectKind classes a connection that was not made. A certificate that nobody trusts
+// and a proxy that refuses are the same a second later; anything else may pass.
+func connectKind(err error) llm.ErrorKind {
+	var untrusted *tls.CertificateVerificationError
+	var proxy *network.ProxyError
+	switch {
+	case errors.As(err, &proxy) && proxy.Status == http.StatusProxyAuthRequired:
+		return llm.ErrAuth
+	case errors.As(err, &untrusted), errors.As(err, &proxy) && proxy.Status < 500 && proxy.Status != http.StatusTooManyRequests:
+		return llm.ErrBadRequest
+	}
+	return llm.ErrTransport
 }
 
 // readError translates what reading the body returned.
@@ -90,8 +112,11 @@ func withoutURL(err error) error {
 func cause(err error) string {
 	var dns *net.DNSError
 	var op *net.OpError
+	if errors.As(err, &op) && op.Op == "proxyconnect" {
+		return textProxy + cause(op.Err)
+	}
 	at := ""
-	if errors.As(err, &op) && op.Addr != nil {
+	if op != nil && op.Addr != nil {
 		at = " " + op.Addr.String()
 	}
 	text := strings.ToLower(err.Error())

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -17,6 +19,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/isotope-agent/isotope/internal/llm"
+	"github.com/isotope-agent/isotope/internal/network"
 )
 
 func TestMain(m *testing.M) {
@@ -210,6 +213,49 @@ func TestConnectionErrors(t *testing.T) {
 			}
 			if want := llm.ErrTransport; e.Kind != want && name != "bad URL" {
 				t.Errorf("kind %s", e.Kind)
+			}
+		})
+	}
+}
+
+// What the user has to change is no fault of the connection, and is not tried again; what
+// may pass is.
+func TestSetupErrors(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone := l.Addr().String()
+	l.Close()
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		status, _ := strconv.Atoi(strings.TrimSuffix(r.Host, ".test:443"))
+		w.WriteHeader(status)
+	}))
+	t.Cleanup(proxy.Close)
+	secure := httptest.NewUnstartedServer(http.NotFoundHandler())
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
+	secure.StartTLS()
+	t.Cleanup(secure.Close)
+	for name, c := range map[string]struct {
+		proxy, url string
+		kind       llm.ErrorKind
+		want       string
+	}{
+		"no address":       {"ftp://topsecret@x", "https://a.test/", llm.ErrBadRequest, "HTTPS_PROXY is not the address of a proxy"},
+		"no proxy there":   {"http://topsecret@" + gone, "https://a.test/", llm.ErrTransport, "Connection error.: to the proxy: connect ECONNREFUSED " + gone},
+		"no password":      {proxy.URL, "https://407.test/", llm.ErrAuth, "Connection error.: the proxy " + proxy.URL + " refused the connection: 407 "},
+		"not allowed":      {proxy.URL, "https://403.test/", llm.ErrBadRequest, "Connection error.: the proxy " + proxy.URL + " refused the connection: 403 Forbidden"},
+		"too much":         {proxy.URL, "https://429.test/", llm.ErrTransport, "Connection error.: the proxy " + proxy.URL + " refused the connection: 429 "},
+		"out of order":     {proxy.URL, "https://503.test/", llm.ErrTransport, "Connection error.: the proxy " + proxy.URL + " refused the connection: 503 "},
+		"nobody vouches":   {"", secure.URL, llm.ErrBadRequest, "Connection error.: tls: "},
+		"a broken request": {"", "http://" + gone, llm.ErrTransport, "Connection error.: connect ECONNREFUSED " + gone},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := network.New(network.Options{Env: func(v string) (string, bool) { return c.proxy, v == "HTTPS_PROXY" }})
+			t.Cleanup(n.CloseIdleConnections)
+			e := fail(t, New(Options{Transport: n}), t.Context(), Request{URL: c.url})
+			if e.Kind != c.kind || !strings.HasPrefix(e.Message, c.want) || strings.Contains(e.Message, "topsecret") {
+				t.Errorf("%s %q", e.Kind, e.Message)
 			}
 		})
 	}

@@ -1,0 +1,206 @@
+package main
+
+import (
+	"encoding/base64"
+	"encoding/pem"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// secureServer is a model server that speaks HTTP/2 under a certificate that no system
+// trusts, behind a proxy that wants a password. It is asked for as example.com.
+type secureServer struct {
+	*modelServer
+	certificate string // its file
+	proxy       string // with user name and password
+
+	mu      sync.Mutex
+	conns   int
+	heads   []string // protocol and User-Agent of each request
+	tunnels []string // what the proxy was asked for
+}
+
+const proxyLogin = "someone:topsecret-of-proxy"
+
+func newSecureServer(t *testing.T) *secureServer {
+	t.Helper()
+	s := &secureServer{modelServer: &modelServer{}}
+	s.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.mu.Lock()
+		s.heads = append(s.heads, r.Proto+" "+r.UserAgent())
+		s.mu.Unlock()
+		s.answer(w, r)
+	}))
+	s.EnableHTTP2 = true
+	s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			s.mu.Lock()
+			s.conns++
+			s.mu.Unlock()
+		}
+	}
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	s.certificate = filepath.Join(t.TempDir(), "authority.pem")
+	if err := os.WriteFile(s.certificate, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	proxy := httptest.NewServer(http.HandlerFunc(s.tunnel))
+	t.Cleanup(func() { proxy.CloseClientConnections(); proxy.Close() })
+	s.proxy = "http://" + proxyLogin + "@" + proxy.Listener.Addr().String()
+	return s
+}
+
+func (s *secureServer) tunnel(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	s.tunnels = append(s.tunnels, r.Method+" "+r.RequestURI)
+	s.mu.Unlock()
+	if r.Header.Get("Proxy-Authorization") != "Basic "+base64.StdEncoding.EncodeToString([]byte(proxyLogin)) {
+		http.Error(w, "no", http.StatusProxyAuthRequired)
+		return
+	}
+	server, err := net.Dial("tcp", s.Listener.Addr().String())
+	if err != nil {
+		http.Error(w, "no", http.StatusBadGateway)
+		return
+	}
+	defer server.Close()
+	client, rest, err := w.(http.Hijacker).Hijack()
+	if err != nil {
+		return
+	}
+	defer client.Close()
+	io.WriteString(client, "HTTP/1.1 200 OK\r\n\r\n")
+	done := make(chan struct{}, 2)
+	go func() { io.Copy(server, rest); done <- struct{}{} }()
+	go func() { io.Copy(client, server); done <- struct{}{} }()
+	<-done
+}
+
+// home makes a home whose provider "far" leads to the server.
+func (s *secureServer) home(t *testing.T, settings string) string {
+	t.Helper()
+	home := t.TempDir()
+	agent := filepath.Join(home, ".isotope", "agent")
+	models := `{"providers":{"far":{"baseUrl":"https://example.com/v1","api":"openai-completions","apiKey":"sk-far","models":[{"id":"m"}]}}}`
+	if err := errors.Join(os.MkdirAll(agent, 0o755), os.WriteFile(filepath.Join(agent, "models.json"), []byte(models), 0o600),
+		os.WriteFile(filepath.Join(agent, "settings.json"), []byte(settings), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	return home
+}
+
+// setenv sets what the network depends on, and nothing else of it.
+func setenv(t *testing.T, vars map[string]string) {
+	t.Helper()
+	for _, name := range []string{"http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "no_proxy", "NO_PROXY", "SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS"} {
+		t.Setenv(name, "") // so that it is put back at the end
+		os.Unsetenv(name)
+	}
+	for name, value := range vars {
+		t.Setenv(name, value)
+	}
+}
+
+// Turns share one connection of HTTP/2, which goes through the proxy of a variable or of
+// the setting and trusts the authority of a variable; what proxies ask for is kept
+// secret.
+func TestProxyAuthorityAndOneConnection(t *testing.T) {
+	for name, c := range map[string]struct {
+		vars    func(s *secureServer) map[string]string
+		setting bool
+	}{
+		"variables": {func(s *secureServer) map[string]string {
+			return map[string]string{"HTTPS_PROXY": s.proxy, "NODE_EXTRA_CA_CERTS": s.certificate}
+		}, false},
+		"the setting": {func(s *secureServer) map[string]string {
+			return map[string]string{"SSL_CERT_FILE": s.certificate}
+		}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSecureServer(t)
+			setenv(t, c.vars(s))
+			settings := `{}`
+			if c.setting {
+				settings = `{"httpProxy":"` + s.proxy + `"}`
+			}
+			dir := t.TempDir()
+			p := launch(t, s.home(t, settings), dir, "isotope", "--mode", "rpc", "--model", "far/m", "--no-session", "--debug-http", "http.log")
+			p.follow()
+			for _, text := range []string{"one", "two"} {
+				p.send(`{"type":"prompt","message":"` + text + `"}`)
+				p.until(`"type":"message_end"`, `you said: `+text)
+				p.until(`"type":"agent_settled"`)
+			}
+			p.closeInput()
+			p.wantExit(0)
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			if s.conns != 1 || len(s.heads) != 2 || strings.Join(s.tunnels, ",") != "CONNECT example.com:443" {
+				t.Errorf("%d connections, requests %q, the proxy was asked %q", s.conns, s.heads, s.tunnels)
+			}
+			for _, head := range s.heads {
+				if !strings.HasPrefix(head, "HTTP/2.0 isotope/") {
+					t.Errorf("a request was %q", head)
+				}
+			}
+			log, err := os.ReadFile(filepath.Join(dir, "http.log"))
+			secret := base64.StdEncoding.EncodeToString([]byte(proxyLogin))
+			for _, text := range []string{string(log), p.stderr.String()} {
+				if strings.Contains(text, "topsecret") || strings.Contains(text, secret) {
+					t.Errorf("the password of the proxy is in it:\n%s", text)
+				}
+			}
+			if err != nil || !strings.Contains(string(log), "POST https://example.com/v1/chat/completions") {
+				t.Errorf("%v\n%s", err, log)
+			}
+		})
+	}
+}
+
+// What stands between the user and the network is named, at once and without a retry.
+func TestNetworkSetupErrors(t *testing.T) {
+	s := newSecureServer(t)
+	broken := filepath.Join(t.TempDir(), "broken.pem")
+	if err := os.WriteFile(broken, []byte("-----BEGIN CERTIFICATE-----\nnothing"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	without := strings.Replace(s.proxy, proxyLogin+"@", "", 1)
+	for name, c := range map[string]struct {
+		vars map[string]string
+		want []string
+	}{
+		"a broken file": {map[string]string{"NODE_EXTRA_CA_CERTS": broken}, []string{"NODE_EXTRA_CA_CERTS", "broken.pem", "a PEM block in it is broken"}},
+		"no file":       {map[string]string{"SSL_CERT_FILE": broken + "2"}, []string{"SSL_CERT_FILE", "broken.pem2"}},
+		"no trust":      {map[string]string{"HTTPS_PROXY": s.proxy}, []string{"Connection error.: ", "certificate", "NODE_EXTRA_CA_CERTS"}},
+		"no password":   {map[string]string{"HTTPS_PROXY": without}, []string{"Connection error.: the proxy " + without, "407 Proxy Authentication Required"}},
+		"no proxy":      {map[string]string{"HTTPS_PROXY": "ftp://" + proxyLogin + "@x"}, []string{"HTTPS_PROXY is not the address of a proxy"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			setenv(t, c.vars)
+			p := launch(t, s.home(t, `{}`), t.TempDir(), "isotope", "--mode", "rpc", "--model", "far/m", "--no-session")
+			p.follow()
+			p.send(`{"type":"prompt","message":"hi"}`)
+			lines := p.until(`"type":"agent_settled"`)
+			p.closeInput()
+			p.wantExit(0)
+			all := strings.Join(lines, "\n")
+			for _, want := range c.want {
+				if !strings.Contains(all, want) {
+					t.Errorf("no %q in\n%s", want, all)
+				}
+			}
+			if strings.Contains(all, "auto_retry_start") || strings.Contains(all+p.stderr.String(), "topsecret") {
+				t.Errorf("a retry, or a secret:\n%s", all)
+			}
+		})
+	}
+}
