@@ -76,8 +76,9 @@ type Extensions struct {
 	flags map[string]any // values from the command line
 	own   *proc.Local
 
-	turns turns
-	files tool.Queue
+	turns   turns
+	files   tool.Queue
+	remotes remotes
 }
 
 // errText is what extensions hear after their generation is over.

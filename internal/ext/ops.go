@@ -2,7 +2,6 @@ package ext
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 
@@ -105,6 +104,7 @@ func (g *generation) syncOps() map[string]js.SyncOp {
 		"ui.tell":      op(func(_ string, a askArgs) (any, error) { g.x.dialogs.tell(a); return nil, nil }),
 		"ui.open":      op(func(owner string, a askArgs) (any, error) { return g.x.dialogs.show(g, owner, a), nil }),
 		"session.read": op(g.x.readSession),
+		"tools.output": op(g.x.remotes.told),
 		"tools.spec":   op(func(_ string, a named) (any, error) { return g.x.builtinSpec(a.Name) }),
 		"yaml": op(func(_ string, a struct {
 			Text string `json:"text"`
@@ -404,19 +404,3 @@ func (x *Extensions) setTools(_ string, a struct {
 	}
 	return nil, h.SetTools(a.Names)
 }
-
-// builtinSpec describes a built-in tool for the tool factories.
-func (x *Extensions) builtinSpec(name string) (any, error) {
-	t, err := x.builtin(name, x.cfg.Cwd)
-	if err != nil {
-		return nil, err
-	}
-	spec := t.Spec()
-	out := map[string]any{"description": spec.Description, "parameters": spec.Parameters, "snippet": "", "guidelines": []string{}}
-	if p, ok := t.(tool.Prompted); ok {
-		out["snippet"], out["guidelines"] = p.Snippet(), p.Guidelines()
-	}
-	return out, nil
-}
-
-var errUnknownTool = errors.New("no such built-in tool")

@@ -2,13 +2,10 @@ package ext
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/isotope-agent/isotope/internal/ext/js"
 	"github.com/isotope-agent/isotope/internal/jsonx"
-	"github.com/isotope-agent/isotope/internal/proc"
 	"github.com/isotope-agent/isotope/internal/tool"
-	"github.com/isotope-agent/isotope/internal/tool/builtin"
 )
 
 // asyncOps are what the host modules start and are told of later.
@@ -138,65 +135,3 @@ func (x *Extensions) executeTool(ctx context.Context, a struct {
 }
 
 func (x *Extensions) newCallID() string { return "nested-" + newID() }
-
-// runBuiltin runs a built-in tool for the tool factories.
-func (x *Extensions) runBuiltin(ctx context.Context, _ string, args jsonx.Raw, emit func(any)) (any, error) {
-	var a struct {
-		Name string    `json:"name"`
-		ID   string    `json:"id"`
-		Args jsonx.Raw `json:"args"`
-		Cwd  string    `json:"cwd"`
-	}
-	if err := jsonx.Unmarshal(args, &a); err != nil {
-		return nil, err
-	}
-	t, err := x.builtin(a.Name, a.Cwd)
-	if err != nil {
-		return nil, err
-	}
-	return t.Run(ctx, tool.Call{ID: a.ID, Args: a.Args}, func(r tool.Result) { emit(r) })
-}
-
-// builtin makes a built-in tool that works in a folder.
-func (x *Extensions) builtin(name, cwd string) (tool.Tool, error) {
-	cfg := builtin.Config{Cwd: cwd, Home: x.cfg.Home, Files: &x.files, Model: nil}
-	switch name {
-	case "read":
-		return builtin.NewRead(cfg), nil
-	case "edit":
-		return builtin.NewEdit(cfg), nil
-	case "write":
-		return builtin.NewWrite(cfg), nil
-	case "grep":
-		return builtin.NewGrep(cfg), nil
-	case "find":
-		return builtin.NewFind(cfg), nil
-	case "ls":
-		return builtin.NewLs(cfg), nil
-	case "bash":
-		return builtin.NewBash(builtin.BashConfig{Cwd: cwd, Runner: x.runner(), Env: func() []string { return nil }, Spill: func() proc.Spill { return proc.NewSpill(x.cfg.Name, "extensions") }}), nil
-	}
-	return nil, fmt.Errorf("%w: %s", errUnknownTool, name)
-}
-
-// runner is what the bash tool of the factories runs on; it is made at its first use.
-func (x *Extensions) runner() proc.Runner {
-	if x.cfg.Runner != nil {
-		return x.cfg.Runner
-	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if x.own == nil {
-		x.own = proc.New()
-	}
-	return x.own
-}
-
-func (x *Extensions) closeRunner() {
-	x.mu.Lock()
-	own := x.own
-	x.mu.Unlock()
-	if own != nil {
-		_ = own.Close()
-	}
-}

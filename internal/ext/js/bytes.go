@@ -32,3 +32,7 @@ func (s bin) bytes() []byte {
 	}
 	return out
 }
+
+// Bytes returns the bytes of a string that has one character a byte, as scripts send
+// them.
+func Bytes(s string) []byte { return bin(s).bytes() }

@@ -105,6 +105,10 @@ func nodeCall(op string) string {
 		return "unlink"
 	case "chtimes":
 		return "utime"
+	case "mkdirat", "renameat", "linkat", "symlinkat", "readlinkat", "fchmodat", "fchownat":
+		return strings.TrimSuffix(op, "at")
+	case "fstatat", "newfstatat", "statx":
+		return "stat"
 	}
-	return strings.TrimSuffix(op, "at")
+	return op
 }
