@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -272,6 +273,14 @@ func (p Protocol) statuses(t *testing.T) {
 			}
 			if len(r.Message.Content) > 0 || r.Message.StopReason != llm.StopError {
 				t.Errorf("message %+v", r.Message)
+			}
+			named := map[string]string{"X-Request-Id": "id-of-429-500"}
+			maps.Copy(named, c.header)
+			again := p.Stream(t, &Answer{Status: c.status, Header: named, Pieces: [][]byte{[]byte(c.body)}}, nil)
+			want := *r.Err
+			want.Message += " (x-request-id: id-of-429-500)"
+			if diff := cmp.Diff(&want, again.Err); diff != "" {
+				t.Errorf("with a request id (-want +got):\n%s", diff)
 			}
 		})
 	}

@@ -67,7 +67,7 @@ func (s *Response) readError(err error) *llm.Error {
 		return e
 	}
 	err = withoutURL(err)
-	return &llm.Error{Kind: llm.ErrTransport, Message: s.scrub(TextTerminated + ": " + cause(err)), Err: err}
+	return &llm.Error{Kind: llm.ErrTransport, Message: s.identified(s.scrub(TextTerminated + ": " + cause(err))), Err: err}
 }
 
 // over returns the error of a request that its caller or a limit ended, else nil.
@@ -77,7 +77,7 @@ func (s *Response) over(aborted string) *llm.Error {
 	}
 	var t *timeout
 	if errors.As(context.Cause(s.inner), &t) {
-		return &llm.Error{Kind: llm.ErrTransport, Message: t.Error(), Err: t}
+		return &llm.Error{Kind: llm.ErrTransport, Message: s.identified(t.Error()), Err: t}
 	}
 	return nil
 }

@@ -66,7 +66,7 @@ func (s *Response) statusError(explain func(int, string) (string, string)) *llm.
 		message = StatusText(s.Status, body)
 	}
 	return &llm.Error{
-		Kind: llm.Classify(s.Status, code, body), Message: message, Status: s.Status, Code: code,
+		Kind: llm.Classify(s.Status, code, body), Message: s.identified(message), Status: s.Status, Code: code,
 		RetryAfter: RetryAfter(s.Header, body, time.Now()), Body: cut(body),
 	}
 }
@@ -76,7 +76,7 @@ func (s *Response) statusError(explain func(int, string) (string, string)) *llm.
 func (s *Response) StreamError(message, code, text string) *llm.Error {
 	text = s.scrub(text)
 	return &llm.Error{
-		Kind: llm.Classify(0, code, text), Message: s.scrub(Truncate(message)), Code: code,
+		Kind: llm.Classify(0, code, text), Message: s.identified(s.scrub(Truncate(message))), Code: code,
 		RetryAfter: RetryAfter(nil, text, time.Now()), Body: cut(text),
 	}
 }
