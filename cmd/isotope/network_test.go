@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 )
 
@@ -88,9 +89,15 @@ func (s *secureServer) tunnel(w http.ResponseWriter, r *http.Request) {
 // home makes a home whose provider "far" leads to the server.
 func (s *secureServer) home(t *testing.T, settings string) string {
 	t.Helper()
+	return homeFor(t, "https://example.com", settings)
+}
+
+// homeFor makes a home whose provider "far" leads to a server.
+func homeFor(t *testing.T, server, settings string) string {
+	t.Helper()
 	home := t.TempDir()
 	agent := filepath.Join(home, ".isotope", "agent")
-	models := `{"providers":{"far":{"baseUrl":"https://example.com/v1","api":"openai-completions","apiKey":"sk-far","models":[{"id":"m"}]}}}`
+	models := `{"providers":{"far":{"baseUrl":"` + server + `/v1","api":"openai-completions","apiKey":"sk-far","models":[{"id":"m"}]}}}`
 	if err := errors.Join(os.MkdirAll(agent, 0o755), os.WriteFile(filepath.Join(agent, "models.json"), []byte(models), 0o600),
 		os.WriteFile(filepath.Join(agent, "settings.json"), []byte(settings), 0o600)); err != nil {
 		t.Fatal(err)
@@ -166,6 +173,33 @@ func TestProxyAuthorityAndOneConnection(t *testing.T) {
 	}
 }
 
+// With HTTP/1.1, too, turns and the requests behind tools share a connection.
+func TestOneConnectionOfHTTP1(t *testing.T) {
+	needShell(t)
+	setenv(t, nil)
+	var conns atomic.Int64
+	s := &modelServer{}
+	s.Server = httptest.NewUnstartedServer(http.HandlerFunc(s.answer))
+	s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			conns.Add(1)
+		}
+	}
+	s.Start()
+	defer s.Close()
+	p := launch(t, homeFor(t, s.URL, `{}`), t.TempDir(), "isotope", "--mode", "rpc", "--model", "far/m", "--no-session")
+	p.follow()
+	for _, text := range []string{"one", "sh:echo two", "three"} {
+		p.send(`{"type":"prompt","message":"` + text + `"}`)
+		p.until(`"type":"agent_settled"`)
+	}
+	p.closeInput()
+	p.wantExit(0)
+	if len(s.keyed) != 4 || conns.Load() != 1 {
+		t.Errorf("%d connections for %d requests", conns.Load(), len(s.keyed))
+	}
+}
+
 // What stands between the user and the network is named, at once and without a retry.
 func TestNetworkSetupErrors(t *testing.T) {
 	s := newSecureServer(t)
@@ -201,6 +235,45 @@ func TestNetworkSetupErrors(t *testing.T) {
 			if strings.Contains(all, "auto_retry_start") || strings.Contains(all+p.stderr.String(), "topsecret") {
 				t.Errorf("a retry, or a secret:\n%s", all)
 			}
+		})
+	}
+}
+
+// Field report 111: the time to the first byte and the silence in an answer have settings
+// of their own; a request is ended by the one that is its, also when the other is none.
+func TestLimitsOfSettings(t *testing.T) {
+	setenv(t, nil)
+	for name, c := range map[string]struct{ settings, sent, want string }{
+		"no headers":           {`"httpIdleTimeoutMs":"disabled","retry":{"maxRetries":0,"provider":{"timeoutMs":200}}`, "", "Request timed out: no answer within 0.2 s"},
+		"headers alone":        {`"httpIdleTimeoutMs":"disabled","retry":{"maxRetries":0,"provider":{"timeoutMs":200}}`, "headers", "Request timed out: no answer within 0.2 s"},
+		"one limit for both":   {`"httpIdleTimeoutMs":200,"retry":{"maxRetries":0}`, "headers", "Request timed out: no answer within 0.2 s"},
+		"silent in mid-stream": {`"httpIdleTimeoutMs":200,"retry":{"maxRetries":0,"provider":{"timeoutMs":0}}`, "part", "Request timed out: the stream was silent for 0.2 s"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				io.Copy(io.Discard, r.Body)
+				w.Header().Set("Content-Type", "text/event-stream")
+				if c.sent != "" {
+					w.WriteHeader(http.StatusOK)
+				}
+				if c.sent == "part" {
+					io.WriteString(w, `data: {"id":"r","choices":[{"index":0,"delta":{"content":"part"}}]}`+"\n\n")
+				}
+				if c.sent != "" {
+					w.(http.Flusher).Flush()
+				}
+				<-r.Context().Done()
+			}))
+			defer srv.Close()
+			p := launch(t, homeFor(t, srv.URL, "{"+c.settings+"}"), t.TempDir(), "isotope", "--mode", "rpc", "--model", "far/m", "--no-session")
+			p.follow()
+			p.send(`{"type":"prompt","message":"hi"}`)
+			lines := p.until(`"type":"agent_settled"`)
+			if all := strings.Join(lines, "\n"); !strings.Contains(all, `"errorMessage":"`+c.want+`"`) || strings.Contains(all, `"text":"part"`) != (c.sent == "part") {
+				t.Errorf("no %q in\n%s", c.want, all)
+			}
+			p.closeInput()
+			p.wantExit(0)
 		})
 	}
 }
