@@ -128,8 +128,30 @@ func isGone(pid int) bool {
 	return err == nil && strings.Contains(string(stat), ") Z ")
 }
 
+// starter is an extension whose command starts children in every way there is.
+func starter(t *testing.T, dir string, spawned, detached, executed string) {
+	t.Helper()
+	source := strings.NewReplacer("SPAWNED", jsonString(sleeper(spawned)), "DETACHED", jsonString(sleeper(detached)), "EXECUTED", jsonString(sleeper(executed))).Replace(`
+import { exec, spawn } from "node:child_process";
+export default (pi: any) => {
+  pi.registerCommand("start", { handler: async () => {
+    pi.exec("sh", ["-c", EXECUTED]);
+    const other = exec(SPAWNED, () => {});
+    await new Promise((r) => other.on("spawn", r));
+    const free = spawn("sh", ["-c", DETACHED], { detached: true, stdio: "ignore" });
+    await new Promise((r) => free.on("spawn", r));
+    free.unref();
+  } });
+};`)
+	if err := os.WriteFile(filepath.Join(dir, "starter.ts"), []byte(source), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func jsonString(s string) string { return string(jsonx.String(s)) }
+
 // Field report 122: whatever ends the engine, also SIGKILL, its children end with it:
-// those of tools and those of direct commands.
+// those of tools, those of direct commands and those of extensions.
 func TestNoSurvivors(t *testing.T) {
 	needShell(t)
 	ends := map[string]func(*process){
@@ -149,10 +171,16 @@ func TestNoSurvivors(t *testing.T) {
 	for name, end := range ends {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			tool, direct := filepath.Join(dir, "tool"), filepath.Join(dir, "direct")
-			p := launch(t, t.TempDir(), dir, "isotope", "--mode", "rpc", "--model", bashTurns(t, sleeper(tool)))
-			p.send(`{"type":"prompt","message":"go"}`, `{"type":"bash","command":`+string(jsonx.String(sleeper(direct)))+`}`)
-			children := append(pidsIn(t, tool), pidsIn(t, direct)...)
+			at := func(name string) string { return filepath.Join(dir, name) }
+			starter(t, dir, at("spawned"), at("detached"), at("executed"))
+			p := launch(t, t.TempDir(), dir, "isotope", "--mode", "rpc", "--model", bashTurns(t, sleeper(at("tool"))), "-e", "starter.ts")
+			p.follow()
+			p.answer(`{"type":"prompt","message":"/start"}`)
+			p.send(`{"type":"prompt","message":"go"}`, `{"type":"bash","command":`+jsonString(sleeper(at("direct")))+`}`)
+			var children []int
+			for _, name := range []string{"tool", "direct", "spawned", "detached", "executed"} {
+				children = append(children, pidsIn(t, at(name))...)
+			}
 			end(p)
 			p.wait()
 			wantGone(t, children)
@@ -220,7 +248,7 @@ func TestSecondSignal(t *testing.T) {
 	needShell(t)
 	pid := filepath.Join(t.TempDir(), "pid")
 	p := launchWith(t, fill, t.TempDir(), t.TempDir(), "isotope", "--mode", "rpc", "--model", "scripted/demo")
-	p.send(`{"type":"get_state"}`, `{"type":"bash","command":`+string(jsonx.String(sleeper(pid)))+`}`)
+	p.send(`{"type":"get_state"}`, `{"type":"bash","command":`+jsonString(sleeper(pid))+`}`)
 	children := pidsIn(t, pid)
 	first := time.Now()
 	p.signal(syscall.SIGTERM)

@@ -48,7 +48,7 @@ func (a *app) newExtensions(files *toolbox, out engine.Output) (*extensions, err
 		Paths: a.extensionSources(), Discover: a.extensionSources,
 		Cwd: a.at().cwd, AgentDir: a.dirs[0], Home: a.home, CacheDir: cache, Mode: mode,
 		Name: a.dialect.Name, Version: Version(), ConfigDir: filepath.Base(filepath.Dir(a.dirs[0])),
-		Report: a.note, Runner: a.runner, Network: a.network,
+		Report: a.note, Runner: a.runner, Child: a.runner.Adopt, Network: a.network,
 	})
 	for _, err := range x.Load(context.Background()) {
 		if err.Source.From == "cli" {

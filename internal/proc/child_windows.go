@@ -48,10 +48,7 @@ func start(argv []string, dir string, env []string, stdout, stderr *os.File, _ f
 	}
 	// What the shell starts before this line is outside of the job: a moment too
 	// short for it to have read its command.
-	if h, err := windows.OpenProcess(windows.PROCESS_SET_QUOTA|windows.PROCESS_TERMINATE, false, uint32(p.Pid)); err == nil {
-		_ = windows.AssignProcessToJobObject(job, h)
-		windows.CloseHandle(h)
-	}
+	assign(job, p.Pid)
 	return &child{
 		pid: p.Pid, p: p, job: job, started: time.Now(),
 		exited: make(chan struct{}), release: make(chan struct{}), reaped: make(chan struct{}),
@@ -90,8 +87,7 @@ func (c *child) watch() {
 	<-c.release
 	c.mu.Lock()
 	c.gone = true
-	_ = limitJob(c.job, 0) // what runs in the background goes on
-	windows.CloseHandle(c.job)
+	letGo(c.job)
 	c.mu.Unlock()
 	close(c.reaped)
 }

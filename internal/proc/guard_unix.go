@@ -58,6 +58,12 @@ func (g *guard) remove(pid int) {
 	}
 }
 
+// adopt lists a group whose leader others wait for, until the function it returns.
+func (g *guard) adopt(pid int) (release func()) {
+	g.add(pid)
+	return func() { g.remove(pid) }
+}
+
 // ready starts the guard if there is none.
 func (g *guard) ready() {
 	g.mu.Lock()

@@ -34,9 +34,37 @@ func TestMain(m *testing.M) {
 // processes there are, and waits.
 func helper() {
 	l := New()
+	if os.Getenv(helperVar) == "adopt" {
+		helperAdopts(l)
+		return
+	}
 	_, _ = l.Run(context.Background(), Cmd{Command: "sleep 41.5 & echo $! $$; wait", Dir: "/"}, func(c Chunk) {
 		fmt.Printf("%s %d\n", bytes.TrimSpace(c.Data), l.guard.p.Pid)
 	})
+}
+
+// helperAdopts does the same with processes that it starts itself; it lets go of the
+// second one.
+func helperAdopts(l *Local) {
+	run := func() (line string, release func()) {
+		c := exec.Command("/bin/sh", "-c", "sleep 41.5 & echo $! $$; wait")
+		c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+		out, err := c.StdoutPipe()
+		if err == nil {
+			err = c.Start()
+		}
+		if err != nil {
+			panic(err)
+		}
+		release = l.Adopt(c.Process.Pid)
+		line, _ = bufio.NewReader(out).ReadString('\n')
+		return strings.TrimSpace(line), release
+	}
+	kept, _ := run()
+	free, release := run()
+	release()
+	fmt.Printf("%s %d %s\n", kept, l.guard.p.Pid, free)
+	time.Sleep(time.Hour)
 }
 
 func newLocal(t testing.TB) *Local {
@@ -356,14 +384,21 @@ func TestCloseKillsAndWaits(t *testing.T) {
 	}
 }
 
-// Report 122: a SIGKILL of this program leaves no survivors, the guard included.
+// Report 122: a SIGKILL of this program leaves no survivors, the guard included, of
+// commands as of processes that were adopted.
 func TestGuardKillsAfterSIGKILL(t *testing.T) {
+	for _, kind := range []string{"run", "adopt"} {
+		t.Run(kind, func(t *testing.T) { killHelper(t, kind) })
+	}
+}
+
+func killHelper(t *testing.T, kind string) {
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(exe)
-	cmd.Env = append(os.Environ(), helperVar+"=1")
+	cmd.Env = append(os.Environ(), helperVar+"="+kind)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
@@ -389,6 +424,16 @@ func TestGuardKillsAfterSIGKILL(t *testing.T) {
 	_ = cmd.Wait()
 	for _, pid := range []int{sleeper, shell, guard} {
 		waitDead(t, pid)
+	}
+	if kind == "adopt" { // what was let go of goes on
+		var a, b, c, free, leader int
+		if _, err := fmt.Sscan(line, &a, &b, &c, &free, &leader); err != nil {
+			t.Fatalf("%q: %v", line, err)
+		}
+		if !alive(free) || !alive(leader) {
+			t.Errorf("%d or %d was killed", free, leader)
+		}
+		_ = syscall.Kill(-leader, syscall.SIGKILL)
 	}
 }
 
