@@ -17,8 +17,9 @@
 // never asks the network for anything.
 //
 // Writing streams in two passes over the session, one for the index and one for the
-// entries, each made in parts by several goroutines and written in order (inOrder):
-// memory holds a few parts and the largest entry, time is linear.
+// entries, each made in parts by several goroutines and written in order (inOrder).
+// A long entry is described by its outline and copied in chunks: memory holds a few
+// parts, not even the largest entry, and time is linear.
 //
 // # Concurrency
 //

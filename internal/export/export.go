@@ -108,14 +108,14 @@ func (p *pageWriter) title() (string, error) {
 		return name, nil
 	}
 	for i := range p.v.Len() {
-		if p.v.Entry(i).Role != llm.RoleUser {
+		if p.v.Head(i).Role != llm.RoleUser {
 			continue
 		}
-		raw, err := p.v.Raw(i)
+		raw, err := p.v.Outline(i)
 		if err != nil {
 			return "", fmt.Errorf("exporting a session: %w", err)
 		}
-		if text := string(contentPreview(nil, member(member(raw, "message"), "content"), titleRunes)); text != "" {
+		if text := string(contentPreview(nil, member(p.v.Message(i, raw), "content"), titleRunes)); text != "" {
 			return text, nil
 		}
 	}

@@ -1,7 +1,7 @@
 package export
 
 import (
-	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -67,23 +67,40 @@ func File(path string, v *session.View, opt Options) error {
 // JSONL writes the header and all entries, every branch, in the order of the file, a
 // line each: byte for byte as they stand there, except that invalid UTF-8 is replaced.
 func JSONL(w io.Writer, v *session.View) error {
-	seq, err := v.Entries("")
-	if err != nil {
-		return fmt.Errorf("exporting a session: %w", err)
+	if _, err := w.Write(append(bytes.Clone(v.Header().Raw), '\n')); err != nil {
+		return err
 	}
-	out := bufio.NewWriterSize(w, writeBuffer)
-	out.Write(v.Header().Raw)
-	out.WriteByte('\n')
-	for raw, err := range seq {
-		if err != nil {
+	var lines []byte
+	for _, s := range spans(v, pieceBytes) {
+		if s.long {
+			if err := longLine(w, v, s.from); err != nil {
+				return err
+			}
+			continue
+		}
+		var err error
+		if lines, err = v.AppendLines(lines[:0], s.from, s.to); err != nil {
 			return fmt.Errorf("exporting a session: %w", err)
 		}
-		out.Write(raw)
-		if err := out.WriteByte('\n'); err != nil {
+		if _, err := w.Write(lines); err != nil {
 			return err
 		}
 	}
-	return out.Flush()
+	return nil
+}
+
+// longLine writes one long entry and its line end.
+func longLine(w io.Writer, v *session.View, i int) error {
+	for raw, err := range v.Chunks(i) {
+		if err != nil {
+			return fmt.Errorf("exporting a session: %w", err)
+		}
+		if _, err := w.Write(raw); err != nil {
+			return err
+		}
+	}
+	_, err := io.WriteString(w, "\n")
+	return err
 }
 
 func toFile(path string, v *session.View, write func(io.Writer) error) error {

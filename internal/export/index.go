@@ -52,28 +52,39 @@ func (p *pageWriter) describe(k int, b *block, d *describer) error {
 	if from > 0 {
 		before = p.v.Head(from - 1).ID
 	}
-	for from < to {
-		n, size := 1, p.v.Size(from)
-		for ; from+n < to && size < readBytes; n++ {
-			size += p.v.Size(from + n)
-		}
-		var err error
-		if d.lines, err = p.v.AppendLines(d.lines[:0], from, from+n); err != nil {
+	for i := from; i < to; {
+		n, err := d.read(p.v, i, to)
+		if err != nil {
 			return err
 		}
 		for rest := d.lines; n > 0; n-- {
 			end := bytes.IndexByte(rest, '\n')
-			e, raw, message := p.v.Head(from), rest[:end], []byte(nil)
+			e, raw, message := p.v.Head(i), rest[:end], []byte(nil)
 			if e.Type == session.TypeMessage {
-				message = p.v.Message(from, raw)
+				message = p.v.Message(i, raw)
 			}
-			b.add(e, before, end, d.describe(e, message, raw))
+			b.add(e, before, p.v.Size(i), d.describe(e, message, raw))
 			before, rest = e.ID, rest[end+1:]
-			from++
+			i++
 		}
 	}
 	b.models = d.models
 	return nil
+}
+
+// read reads the lines of entries from number i on, some of those before to, and
+// returns how many. A long entry comes alone, as its outline.
+func (d *describer) read(v *session.View, i, to int) (n int, err error) {
+	if v.Size(i) >= longEntry {
+		raw, err := v.Outline(i)
+		d.lines = append(append(d.lines[:0], raw...), '\n')
+		return 1, err
+	}
+	for size := 0; i+n < to && size < readBytes && v.Size(i+n) < longEntry; n++ {
+		size += v.Size(i + n)
+	}
+	d.lines, err = v.AppendLines(d.lines[:0], i, i+n)
+	return n, err
 }
 
 // readBytes is about how much of the session is read at once to describe it.

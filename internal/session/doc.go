@@ -12,7 +12,9 @@
 // role of a message) with its place in the file: about 70 bytes an entry. Bodies
 // stay on the disk and are read when they are asked for, so a line is handed out
 // byte for byte as it was written, with key order and unknown members. Only a line
-// with invalid UTF-8 or a stray carriage return is re-encoded on its way out.
+// with invalid UTF-8 or a stray carriage return is re-encoded on its way out. A line of
+// several hundred kilobytes is indexed, counted and exported without being held in
+// memory (outline.go).
 //
 // # Writing
 //

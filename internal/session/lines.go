@@ -93,8 +93,8 @@ func (r *reader) read(buf []byte, off int64) error {
 	if err := r.open(); err != nil {
 		return err
 	}
-	if got, err := r.f.ReadAt(buf, off); got < len(buf) {
-		return r.short(off, err)
+	if err := readAll(r.f, buf, off); err != nil {
+		return r.failed(off, err)
 	}
 	return nil
 }
@@ -115,10 +115,24 @@ func (r *reader) open() error {
 	return nil
 }
 
-// short is the error of a read that did not get all of an entry.
-func (r *reader) short(off int64, err error) error {
-	if err == nil || err == io.EOF {
-		err = io.ErrUnexpectedEOF
-	}
+// failed is the error of a read of an entry.
+func (r *reader) failed(off int64, err error) error {
 	return fmt.Errorf("reading an entry at offset %d of %s: %w", off, r.src.path, err)
+}
+
+// readAll fills buf; a file that became shorter while it was read is an error.
+func readAll(f io.ReaderAt, buf []byte, off int64) error {
+	got, err := f.ReadAt(buf, off)
+	if got == len(buf) {
+		return nil
+	}
+	return cutShort(err)
+}
+
+// cutShort is the error of a read that got less than the file had.
+func cutShort(err error) error {
+	if err == nil || err == io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	return err
 }

@@ -187,33 +187,35 @@ type loader struct {
 	info       int32 // number of the last session_info entry, plus one
 	needLF     bool  // the last line has no end
 	torn       int64 // start of a last line that is cut short, or -1
+
+	f    io.ReaderAt
+	long *outliner // of a line longer than the window that has been begun; nil: there is none
 }
 
 // loadWindow is how much of a file is read at once.
 const loadWindow = 256 << 10
 
-// lines indexes the lines of f from one offset to another.
+// lines indexes the lines of f from one offset to another. It holds no more of them
+// than a window and the outline of a line that is longer.
 func (l *loader) lines(f io.ReaderAt, from, to int64) error {
-	l.torn = -1
+	l.f, l.torn = f, -1
 	buf := make([]byte, 0, min(loadWindow, to-from+1))
 	off, scanned := from, 0 // offset of buf in the file; bytes of it without a line end
 	for !l.notSession {
 		if len(buf) == cap(buf) {
-			buf = slices.Grow(buf, len(buf)+1)
+			n := l.begin(buf)
+			off += int64(n)
+			buf = buf[:copy(buf, buf[n:])]
+			scanned = len(buf)
 		}
 		n := min(int64(cap(buf)-len(buf)), to-off-int64(len(buf)))
 		if n == 0 {
-			l.tail(buf, off)
-			return nil
+			return l.tail(buf, off)
 		}
-		got, err := f.ReadAt(buf[len(buf):len(buf)+int(n)], off+int64(len(buf)))
-		if int64(got) < n {
-			if err == nil || err == io.EOF {
-				err = io.ErrUnexpectedEOF // it became shorter while it was read
-			}
+		if err := readAll(f, buf[len(buf):len(buf)+int(n)], off+int64(len(buf))); err != nil {
 			return err
 		}
-		buf = buf[:len(buf)+got]
+		buf = buf[:len(buf)+int(n)]
 		start := 0
 		for !l.notSession {
 			end := bytes.IndexByte(buf[scanned:], '\n')
@@ -221,7 +223,9 @@ func (l *loader) lines(f io.ReaderAt, from, to int64) error {
 				break
 			}
 			end += scanned
-			l.line(buf[start:end], off+int64(start))
+			if _, err := l.end(buf[start:end], off+int64(start)); err != nil {
+				return err
+			}
 			start, scanned = end+1, end+1
 		}
 		l.estimate(int(off-from)+start, to-from)
@@ -230,6 +234,47 @@ func (l *loader) lines(f io.ReaderAt, from, to int64) error {
 		scanned = len(buf)
 	}
 	return nil
+}
+
+// begin takes a part of a line that is longer than a window and returns its length.
+func (l *loader) begin(part []byte) int {
+	if l.long == nil {
+		l.long = &outliner{}
+	}
+	n := wholeRunes(part)
+	l.long.feed(part[:n])
+	return n
+}
+
+// end indexes a line of which rest, at off, is all that was not yet taken.
+func (l *loader) end(rest []byte, off int64) (ok bool, err error) {
+	if l.long == nil {
+		return l.line(rest, off), nil
+	}
+	o := l.long
+	l.long = nil
+	o.feed(rest)
+	off += int64(len(rest) - o.size)
+	if !l.haveHeader { // a header is kept as it is
+		line := make([]byte, o.size)
+		if err := readAll(l.f, line, off); err != nil {
+			return false, err
+		}
+		return l.line(line, off), nil
+	}
+	line, n := o.out, o.size
+	if len(line) > 0 && line[len(line)-1] == '\r' {
+		line, n = line[:len(line)-1], n-1
+	}
+	if o.bad || int64(n) > 1<<32-1 {
+		return false, nil
+	}
+	h, ok := scanLine(line)
+	if !ok {
+		return false, nil
+	}
+	h.dirty, h.message = h.dirty || o.dirty, 0
+	return l.entry(h, off, n), nil
 }
 
 // estimate makes room for all records at once, by the length of the first lines, so
@@ -261,10 +306,15 @@ func (l *loader) line(line []byte, off int64) bool {
 		l.notSession = !l.haveHeader
 		return true
 	}
+	return l.entry(h, off, len(line))
+}
+
+// entry adds an entry to the index.
+func (l *loader) entry(h head, off int64, n int) bool {
 	if string(h.typ) == typeHeader {
 		return true // a second header is no entry
 	}
-	i := l.idx.add(h, off, len(line), 0)
+	i := l.idx.add(h, off, n, 0)
 	if l.idx.recs[i].typ == typInfo {
 		l.info = i + 1
 	}
@@ -272,16 +322,33 @@ func (l *loader) line(line []byte, off int64) bool {
 }
 
 // tail looks at what stands behind the last line end.
-func (l *loader) tail(rest []byte, off int64) {
+func (l *loader) tail(rest []byte, off int64) error {
+	if l.long == nil && len(bytes.TrimLeft(rest, " \t\r")) == 0 {
+		return nil
+	}
+	start := off
+	if l.long != nil {
+		start -= int64(l.long.size)
+	}
+	isLine, err := l.end(rest, off)
+	if err != nil {
+		return err
+	}
 	switch {
-	case len(bytes.TrimLeft(rest, " \t\r")) == 0:
-	case l.line(rest, off):
+	case isLine:
 		l.needLF = true
 	case l.haveHeader:
-		l.torn = off
-	case off == 0 && beginsHeader(rest):
-		l.tornHeader, l.torn = true, 0
+		l.torn = start
+	case start == 0:
+		first := make([]byte, min(off+int64(len(rest)), longLine))
+		if err := readAll(l.f, first, 0); err != nil {
+			return err
+		}
+		if beginsHeader(first) {
+			l.tornHeader, l.torn = true, 0
+		}
 	}
+	return nil
 }
 
 // beginsHeader reports whether a file that holds nothing else was cut short within

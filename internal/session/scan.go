@@ -221,13 +221,7 @@ func (s *scanner) str(i int) int {
 	for {
 		for i+8 <= len(b) {
 			w := binary.LittleEndian.Uint64(b[i:])
-			q := w ^ ones*'"'
-			e := w ^ ones*'\\'
-			// A set high bit marks a quote, a backslash or a control character. Borrows
-			// can add false marks above a true one only, and bytes above 0x7f are
-			// masked out, so the lowest mark is always true.
-			m := ((q - ones) &^ q) | ((e - ones) &^ e) | ((w - ones*0x20) &^ w)
-			m &= highs
+			m := special(w)
 			high |= w
 			if m == 0 {
 				i += 8
@@ -275,10 +269,9 @@ func (s *scanner) escape(i int) int {
 			return -1
 		}
 		for _, c := range s.b[i+2 : i+6] {
-			if c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'f' {
-				continue
+			if !isHex(c) {
+				return -1
 			}
-			return -1
 		}
 		return i + 6
 	}

@@ -167,7 +167,7 @@ func (r *reader) fill(off int64, n int) error {
 	got, err := r.f.ReadAt(r.buf[:want], off)
 	if got < n {
 		r.buf = r.buf[:0]
-		return r.short(off, err)
+		return r.failed(off, cutShort(err))
 	}
 	r.buf, r.off = r.buf[:got], off
 	return nil

@@ -53,7 +53,7 @@ func (v *View) Stats() (Stats, error) {
 			}
 			continue
 		}
-		raw, err := r.line(rec)
+		raw, err := r.outline(rec)
 		if err != nil {
 			return Stats{}, err
 		}
