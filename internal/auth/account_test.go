@@ -138,7 +138,7 @@ func TestKeyLoginOfACustomProvider(t *testing.T) {
 func TestLoginTypes(t *testing.T) {
 	k := newAuthority(t).accounts(t, setup{})
 	for provider, want := range map[string]string{
-		"anthropic": "oauth api_key", "openai-codex": "oauth", "groq": "api_key", "google": "api_key", "google-vertex": "api_key", "amazon-bedrock": "api_key",
+		"anthropic": "oauth api_key", "openai-codex": "oauth", "groq": "api_key", "google": "oauth api_key", "google-vertex": "oauth api_key", "amazon-bedrock": "api_key",
 	} {
 		if got, err := k.LoginTypes(provider); strings.Join(got, " ") != want || err != nil {
 			t.Errorf("%s: %s, %v", provider, got, err)
@@ -432,7 +432,9 @@ func TestOAuthProviders(t *testing.T) {
 		`{"id":"xai","name":"xAI (Grok/X subscription)","loginLabel":"Sign in with SuperGrok or X Premium","isSubscription":true},` +
 		`{"id":"kimi-coding","name":"Kimi Code (subscription)","loginLabel":"Sign in with Kimi Code","isSubscription":true},` +
 		`{"id":"meta","name":"Meta (Muse subscription)","loginLabel":"Sign in with Meta","isSubscription":true},` +
-		`{"id":"openrouter","name":"OpenRouter OAuth","loginLabel":"Sign in with OpenRouter","usesCallbackServer":true}]`
+		`{"id":"openrouter","name":"OpenRouter OAuth","loginLabel":"Sign in with OpenRouter","usesCallbackServer":true},` +
+		`{"id":"google","name":"Google (Gemini API)","loginLabel":"Sign in with Google","usesCallbackServer":true},` +
+		`{"id":"google-vertex","name":"Google Cloud (Vertex AI)","loginLabel":"Sign in with Google Cloud","usesCallbackServer":true}]`
 	k := setup{}.keys(t)
 	if diff := cmp.Diff(want, encoded(t, k.OAuthProviders())); diff != "" {
 		t.Error(diff)

@@ -117,7 +117,7 @@ func New(opt Options) *Keys {
 			return k.opt.Flows
 		}
 		o := k.opt.Flow
-		o.Program, o.Now = first(o.Program, k.opt.Program), k.opt.Now
+		o.Program, o.Now, o.Env = first(o.Program, k.opt.Program), k.opt.Now, k.opt.Env
 		return Flows(o)
 	})
 	k.store.read = os.ReadFile
@@ -271,10 +271,16 @@ func (k *Keys) stored(ctx context.Context, provider string, e entry, file string
 	if e.Type == typeOAuth {
 		login, err := k.fresh(ctx, provider, k.current(provider, e, file))
 		c = Credential{APIKey: login.Access, Env: e.Env, Source: SourceStored}
-		if flow, ok := k.flow(provider).(addressed); ok && err == nil {
-			c.BaseURL = flow.baseURL(login)
+		if err != nil {
+			return c, true, err
 		}
-		return c, true, err
+		switch flow := k.flow(provider).(type) {
+		case addressed:
+			c.BaseURL = flow.baseURL(login)
+		case bearing:
+			c = flow.bear(c)
+		}
+		return c, true, nil
 	}
 	c = Credential{Env: e.Env, Source: SourceStored}
 	if e.Key != "" {

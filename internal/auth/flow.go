@@ -42,6 +42,12 @@ type addressed interface {
 	baseURL(l Login) string
 }
 
+// bearing is a Flow whose tokens are sent in headers, not as a key.
+type bearing interface {
+	// bear is given the credential with the token as its key.
+	bear(c Credential) Credential
+}
+
 // Endpoints are the places a flow talks to. An empty one is the provider's own, so that
 // tests can put a server of theirs in its place.
 type Endpoints struct {
@@ -87,6 +93,8 @@ type FlowOptions struct {
 	DeviceID func() (string, error)
 	// Endpoints replaces addresses, by provider.
 	Endpoints map[string]Endpoints
+	// Env finds variables that some providers' clients are set up with; nil: none.
+	Env func(name string) (string, bool)
 	// Now is the clock, Sleep waits; nil: the real ones.
 	Now   func() time.Time
 	Sleep func(ctx context.Context, d time.Duration) error
@@ -103,6 +111,9 @@ func Flows(o FlowOptions) []Flow {
 	if o.DeviceID == nil {
 		o.DeviceID = func() (string, error) { return newUUID(), nil }
 	}
+	if o.Env == nil {
+		o.Env = func(string) (string, bool) { return "", false }
+	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -110,7 +121,7 @@ func Flows(o FlowOptions) []Flow {
 		o.Sleep = sleep
 	}
 	c := &client{http: &http.Client{Transport: o.Transport, CheckRedirect: noRedirect}, now: o.Now, sleep: o.Sleep}
-	return []Flow{
+	return append([]Flow{
 		&anthropicFlow{c, o, o.Endpoints["anthropic"].or(anthropicEndpoints())},
 		&codexFlow{c, o, o.Endpoints["openai-codex"].or(codexEndpoints())},
 		&copilotFlow{c, o.Endpoints["github-copilot"]},
@@ -119,7 +130,7 @@ func Flows(o FlowOptions) []Flow {
 		&kimiFlow{c, o.Endpoints["kimi-coding"].or(kimiEndpoints())},
 		&metaFlow{c, o.Endpoints["meta"].or(metaEndpoints())},
 		&openrouterFlow{c, o, o.Endpoints["openrouter"].or(openrouterEndpoints())},
-	}
+	}, googleFlows(c, o)...)
 }
 
 func sleep(ctx context.Context, d time.Duration) error {

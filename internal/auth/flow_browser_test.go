@@ -79,12 +79,39 @@ func TestBrowserLogins(t *testing.T) {
 			map[string]string{"code": "code-1", "code_challenge_method": "S256"},
 			"/key",
 		},
+		{
+			"google",
+			map[string]any{
+				"type": "oauth", "access": "access-2", "refresh": "refresh-2", "expires": millis(59 * time.Minute),
+				"clientId": "1-x.apps.googleusercontent.com", "clientSecret": "secret-of-client", "env": map[string]any{"GOOGLE_CLOUD_PROJECT": "my-project"},
+			},
+			map[string]string{
+				"client_id": "1-x.apps.googleusercontent.com", "response_type": "code", "access_type": "offline", "prompt": "consent",
+				"scope": "https://www.googleapis.com/auth/cloud-platform https://www.googleapis.com/auth/generative-language.retriever",
+			},
+			map[string]string{"client_id": "1-x.apps.googleusercontent.com", "client_secret": "secret-of-client", "grant_type": "authorization_code", "code": "code-1"},
+			"/token",
+		},
+		{
+			"google-vertex",
+			map[string]any{
+				"type": "oauth", "access": "access-2", "refresh": "refresh-2", "expires": millis(59 * time.Minute),
+				"clientId": "1-x.apps.googleusercontent.com", "clientSecret": "secret-of-client",
+				"env": map[string]any{"GOOGLE_CLOUD_PROJECT": "my-project", "GOOGLE_CLOUD_LOCATION": "global"},
+			},
+			map[string]string{"client_id": "1-x.apps.googleusercontent.com", "scope": "https://www.googleapis.com/auth/cloud-platform"},
+			map[string]string{"client_id": "1-x.apps.googleusercontent.com", "client_secret": "secret-of-client"},
+			"/token",
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.id, func(t *testing.T) {
 			a := newAuthority(t)
 			flow := a.flowFor(tt.id, newClock(), a.prepare(tt.id))
-			p := &person{t: t, browse: true, answers: map[string]string{MethodSelect: methodBrowser}}
+			p := &person{t: t, browse: true, answers: map[string]string{
+				MethodSelect: methodBrowser, askGoogleClient: "1-x.apps.googleusercontent.com", askGoogleSecret: " secret-of-client\n",
+				askGoogleProject: "my-project", askGoogleLocation: "",
+			}}
 			login, err := flow.Login(t.Context(), p)
 			p.open.Wait()
 			if err != nil {
@@ -431,6 +458,11 @@ func TestRenewals(t *testing.T) {
 			map[string]any{"type": "oauth", "access": "access-1", "refresh": "refresh-1", "expires": millis(time.Hour)},
 			map[string]string{"grant_type": "refresh_token", "client_id": kimiClient, "refresh_token": "old-token"},
 		},
+		{
+			"google-vertex", `,"clientId":"mine","clientSecret":"s"`,
+			map[string]any{"type": "oauth", "access": "access-1", "refresh": "refresh-1", "expires": millis(59 * time.Minute), "clientId": "mine", "clientSecret": "s"},
+			map[string]string{"grant_type": "refresh_token", "client_id": "mine", "client_secret": "s", "refresh_token": "old-token"},
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.id, func(t *testing.T) {
@@ -457,7 +489,7 @@ func TestRenewals(t *testing.T) {
 
 // A server that does not rotate sends no refresh token: the old one stays.
 func TestRefreshTokenThatStays(t *testing.T) {
-	for _, id := range []string{"anthropic", "openai-codex", "openai", "xai", "kimi-coding"} {
+	for _, id := range []string{"anthropic", "openai-codex", "openai", "xai", "kimi-coding", "google", "google-vertex"} {
 		a := newAuthority(t)
 		flow := a.flowFor(id, newClock(), a.prepare(id))
 		a.keep, a.refresh["old-token"] = true, true
@@ -475,6 +507,9 @@ func TestRenewalsWithoutARequest(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	if _, err := a.flowFor("openai", newClock(), a.endpoints()).Renew(t.Context(), Login{Raw: []byte(`{"clientId":5}`)}); err == nil || err.Error() != errChatgptAgain {
+		t.Errorf("%v", err)
+	}
+	if _, err := a.flowFor("google", newClock(), a.endpoints()).Renew(t.Context(), Login{Raw: []byte(`{"clientId":""}`)}); err == nil || err.Error() != errGoogleAgain {
 		t.Errorf("%v", err)
 	}
 	if n := len(a.seen()); n != 0 {

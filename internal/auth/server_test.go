@@ -310,7 +310,13 @@ func (c *clock) waits() []time.Duration {
 // flowFor returns a provider's flow on the test's server.
 func (a *authority) flowFor(id string, c *clock, at Endpoints) Flow {
 	a.t.Helper()
-	for _, f := range Flows(FlowOptions{Endpoints: map[string]Endpoints{id: at}, Now: c.Now, Sleep: c.Sleep, DeviceID: func() (string, error) {
+	return a.flowWith(nil, id, c, at)
+}
+
+// flowWith is flowFor with variables.
+func (a *authority) flowWith(env map[string]string, id string, c *clock, at Endpoints) Flow {
+	a.t.Helper()
+	for _, f := range Flows(FlowOptions{Endpoints: map[string]Endpoints{id: at}, Now: c.Now, Sleep: c.Sleep, Env: lookupIn(env), DeviceID: func() (string, error) {
 		return "0123ABCD-4567-4567-8567-0123456789ab", nil
 	}}) {
 		if f.Info().ID == id {
@@ -324,7 +330,7 @@ func (a *authority) flowFor(id string, c *clock, at Endpoints) Flow {
 // person is a UI: someone who answers questions from a list and has a browser.
 type person struct {
 	t       testing.TB
-	answers map[string]string // by method; a missing one is never given
+	answers map[string]string // by method, or by the question's message; a missing one is never given
 	browse  bool              // opens the pages of MethodAuth
 	onAsk   func(Question)
 	onTell  func(Notice)
@@ -377,7 +383,10 @@ func (p *person) Ask(ctx context.Context, q Question) (string, error) {
 		p.onAsk(q)
 	}
 	p.mu.Lock()
-	answer, ok := p.answers[q.Method]
+	answer, ok := p.answers[q.Prompt.Message]
+	if !ok {
+		answer, ok = p.answers[q.Method]
+	}
 	p.mu.Unlock()
 	if ok && answer == "(cancel)" {
 		return "", ErrCancelled
