@@ -45,7 +45,7 @@ func (a *app) newExtensions(files *toolbox, out engine.Output) (*extensions, err
 		cache = filepath.Join(cache, a.dialect.Name, "extensions")
 	}
 	x.Extensions = ext.New(ext.Config{
-		Paths: a.extensionSources(), Discover: a.extensionSources,
+		Paths: a.extensionSources(), Discover: func() (string, []ext.Source) { return a.at().cwd, a.extensionSources() },
 		Cwd: a.at().cwd, AgentDir: a.dirs[0], Home: a.home, CacheDir: cache, Mode: mode,
 		Name: a.dialect.Name, Version: Version(), ConfigDir: filepath.Base(filepath.Dir(a.dirs[0])),
 		Report: a.note, Runner: a.runner, Child: a.runner.Adopt, Network: a.network,
@@ -161,9 +161,6 @@ func (x *extensions) replace() {
 // hooks are the engine's hooks; what a prompt needs of them waits for session_start.
 func (x *extensions) hooks() engine.Hooks {
 	h := x.Hooks()
-	if h.Input == nil {
-		return h
-	}
 	input, command := h.Input, h.Command
 	h.Input = func(ctx context.Context, in engine.Input) (engine.InputResult, error) {
 		x.awaitStart(ctx)
@@ -190,11 +187,11 @@ func (x *extensions) awaitStart(ctx context.Context) {
 // everything else: a handler may ask the client something.
 func (x *extensions) start(eng *engine.Engine) {
 	x.eng = eng
+	x.Bind(x.host())
 	if !x.Loaded() {
 		close(x.began)
 		return
 	}
-	x.Bind(x.host())
 	x.wg.Go(func() {
 		defer close(x.began)
 		x.SessionStart(context.Background(), "startup")

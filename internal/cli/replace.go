@@ -69,9 +69,7 @@ func (a *app) reload(files *toolbox) error {
 	for _, w := range a.fileFaults() {
 		a.warn(w)
 	}
-	if a.ext.Loaded() {
-		a.ext.replace()
-	}
+	a.ext.replace()
 	return nil
 }
 

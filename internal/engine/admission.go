@@ -135,10 +135,11 @@ func (e *Engine) submit(it *incoming) {
 // submitCommand hands an extension command to its extension at once, also while a
 // run is active or another input is being prepared. It reports whether it did.
 func (e *Engine) submitCommand(in Input, reply func(Disposition, error)) bool {
-	if e.cfg.Hooks.Command == nil {
+	hook := e.hooks().Command
+	if hook == nil {
 		return false
 	}
-	run, name, ok := e.cfg.Hooks.Command(in.Text)
+	run, name, ok := hook(in.Text)
 	if !ok {
 		return false
 	}
@@ -199,8 +200,8 @@ func (e *Engine) prepare(it *incoming, check *llm.Model) (prepared, error) {
 // compose makes the message of an input.
 func (e *Engine) compose(it *incoming) (prepared, error) {
 	text, images := it.in.Text, it.in.Images
-	if e.cfg.Hooks.Input != nil {
-		res, err := e.cfg.Hooks.Input(it.ctx, it.in)
+	if hook := e.hooks().Input; hook != nil {
+		res, err := hook(it.ctx, it.in)
 		switch {
 		case err != nil:
 			return prepared{}, err

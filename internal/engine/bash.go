@@ -62,7 +62,7 @@ func (e *Engine) Bash(req BashRequest, reply func(proc.BashResult, error)) {
 
 // runBash runs the command on its own goroutine; an extension may answer instead.
 func (e *Engine) runBash(b *bashCommand, spill proc.Spill) (proc.BashResult, error) {
-	if hook := e.cfg.Hooks.UserBash; hook != nil {
+	if hook := e.hooks().UserBash; hook != nil {
 		handled, output, code, err := hook(b.ctx, b.req.Command)
 		if err != nil {
 			return proc.BashResult{}, err

@@ -102,8 +102,8 @@ func (e *Engine) Compact(instructions string, reply func(any, error)) {
 
 // emitBeside tells an event that belongs to no run: extensions first, then the client.
 func (e *Engine) emitBeside(ctx context.Context, ev event.Event) {
-	if e.cfg.Hooks.Event != nil {
-		e.cfg.Hooks.Event(ctx, ev)
+	if hook := e.hooks().Event; hook != nil {
+		hook(ctx, ev)
 	}
 	e.cfg.Output.Emit(ev)
 }
@@ -122,8 +122,8 @@ func (e *Engine) startManual(m *manualCompaction) {
 			err = compact.ErrCancelled
 		}
 		end := e.compactionEnd(m.compaction, result, err)
-		if e.cfg.Hooks.Event != nil {
-			e.cfg.Hooks.Event(m.ctx, end)
+		if hook := e.hooks().Event; hook != nil {
+			hook(m.ctx, end)
 		}
 		e.sync(func() { e.manualDone(m, end, result, err) })
 	})

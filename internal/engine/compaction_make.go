@@ -163,8 +163,8 @@ func (e *Engine) makeCompaction(c *compaction) (result any, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if e.cfg.Hooks.Compacted != nil {
-		e.cfg.Hooks.Compacted(c.ctx, CompactDone{
+	if hook := e.hooks().Compacted; hook != nil {
+		hook(c.ctx, CompactDone{
 			EntryID: id, FromHook: o.Entry.FromHook != nil, Reason: c.cause.Reason(), WillRetry: c.willRetry,
 		})
 	}
@@ -173,7 +173,7 @@ func (e *Engine) makeCompaction(c *compaction) (result any, err error) {
 
 // compactionOutcome asks extensions, then the model.
 func (e *Engine) compactionOutcome(c *compaction) (*compact.Outcome, error) {
-	if hook := e.cfg.Hooks.BeforeCompact; hook != nil && c.ctx.Err() == nil {
+	if hook := e.hooks().BeforeCompact; hook != nil && c.ctx.Err() == nil {
 		d, err := hook(c.ctx, CompactRequest{Plan: c.plan, Reason: c.cause.Reason(), WillRetry: c.willRetry, Instructions: c.instructions})
 		switch {
 		case err != nil:

@@ -58,6 +58,7 @@ var (
 // Engine is one live session. See the package comment for its concurrency rule.
 type Engine struct {
 	cfg     Config
+	idle    Hooks // those that count while nobody listens
 	mailbox chan func()
 	stopped chan struct{} // closed when the engine goroutine has left
 	wg      sync.WaitGroup
@@ -105,6 +106,7 @@ func New(cfg Config, store *session.Store) *Engine {
 		stopped: make(chan struct{}),
 		bash:    map[*bashCommand]struct{}{},
 	}
+	e.idle = Hooks{SessionStart: e.cfg.Hooks.SessionStart}
 	e.cwd = e.cfg.Cwd
 	e.ctx, e.cancel = context.WithCancelCause(context.Background())
 	go e.loop()

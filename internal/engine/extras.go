@@ -27,7 +27,7 @@ type ShortcutList struct {
 // asked beside the lane.
 func (e *Engine) Completions(command, prefix string, reply func(CompletionList, error)) {
 	beside(e, reply, func(ctx context.Context) (out CompletionList, err error) {
-		if hook := e.cfg.Hooks.Completions; hook != nil {
+		if hook := e.hooks().Completions; hook != nil {
 			var list []Completion
 			if list, err = hook(ctx, strings.TrimPrefix(command, "/"), prefix); list != nil {
 				out.Completions = &list
@@ -40,7 +40,7 @@ func (e *Engine) Completions(command, prefix string, reply func(CompletionList, 
 // Shortcuts replies with the keys that extensions listen to.
 func (e *Engine) Shortcuts(reply func(ShortcutList, error)) {
 	beside(e, reply, func(context.Context) (out ShortcutList, err error) {
-		if hook := e.cfg.Hooks.Shortcuts; hook != nil {
+		if hook := e.hooks().Shortcuts; hook != nil {
 			out.Shortcuts = hook()
 		}
 		out.Shortcuts = orEmpty(out.Shortcuts)
@@ -56,7 +56,7 @@ func (e *Engine) InvokeShortcut(key string, reply func(struct{}, error)) {
 		e.enter(&waiter{refuse: refuse, step: func() {
 			var run func(context.Context)
 			found := false
-			if hook := e.cfg.Hooks.Shortcut; hook != nil {
+			if hook := e.hooks().Shortcut; hook != nil {
 				run, found = hook(key)
 			}
 			if !found {

@@ -15,6 +15,10 @@ import (
 // that may wait (a run's, a preparation's, a replacement's), never on the engine
 // goroutine; a hook that calls the engine back posts like any client.
 type Hooks struct {
+	// Live reports whether anybody listens now; nil: whoever set a hook does. While
+	// nobody listens no hook but SessionStart is called, which may change that. It is
+	// called from any goroutine and cheap.
+	Live func() bool
 	// Command looks an extension command up by the text of a prompt. It is called on
 	// the engine goroutine and must only look up; run executes the command.
 	Command func(text string) (run func(ctx context.Context), name string, ok bool)
@@ -55,6 +59,14 @@ type Hooks struct {
 	// SessionStart and SessionShutdown frame the life of a session.
 	SessionStart    func(ctx context.Context, reason string)
 	SessionShutdown func(ctx context.Context, reason string)
+}
+
+// hooks returns those that count now.
+func (e *Engine) hooks() *Hooks {
+	if live := e.cfg.Hooks.Live; live != nil && !live() {
+		return &e.idle
+	}
+	return &e.cfg.Hooks
 }
 
 // TreeMove is what a TreeMoved hook sees: ids of entries, "" before every entry.

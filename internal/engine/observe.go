@@ -18,7 +18,7 @@ type observers struct {
 // when they come to it. It is called on the engine goroutine.
 func (e *Engine) tell(ev event.Event) {
 	e.cfg.Output.Post(ev)
-	if hook := e.cfg.Hooks.Event; hook != nil {
+	if hook := e.hooks().Event; hook != nil {
 		e.observe(func(ctx context.Context) { hook(ctx, ev) })
 	}
 }

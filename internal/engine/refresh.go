@@ -96,7 +96,7 @@ func (e *Engine) awaitRefresh(finished <-chan []ProviderError, timeout time.Dura
 // queued messages and queue modes stay (atomic-facts.md 1.3).
 func (e *Engine) Reload(reply func(struct{}, error)) {
 	alone(e, reply, func() (struct{}, error) {
-		e.hookLife(e.cfg.Hooks.SessionShutdown, "reload")
+		e.hookLife(e.hooks().SessionShutdown, "reload")
 		e.awaitSaves()
 		if e.cfg.Reload != nil {
 			if err := e.cfg.Reload(); err != nil {
@@ -107,7 +107,7 @@ func (e *Engine) Reload(reply func(struct{}, error)) {
 			e.cfg.Models.Reload()
 		}
 		e.reinstall()
-		e.hookLife(e.cfg.Hooks.SessionStart, "reload")
+		e.hookLife(e.hooks().SessionStart, "reload")
 		return struct{}{}, nil
 	})
 }

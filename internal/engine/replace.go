@@ -178,7 +178,7 @@ func (e *Engine) swap(r replacement) (Switched, error) {
 			return Switched{}, err
 		}
 	}
-	if hook := e.cfg.Hooks.BeforeSwitch; hook != nil {
+	if hook := e.hooks().BeforeSwitch; hook != nil {
 		cancelled, err := hook(e.ctx, r.kind)
 		if err != nil || cancelled {
 			return Switched{Cancelled: cancelled && err == nil}, err
@@ -192,9 +192,9 @@ func (e *Engine) swap(r replacement) (Switched, error) {
 		return Switched{}, errors.Join(err, store.Close())
 	}
 	e.stopRun(errReplaced)
-	e.hookLife(e.cfg.Hooks.SessionShutdown, r.kind)
+	e.hookLife(e.hooks().SessionShutdown, r.kind)
 	e.installNext(store, r)
-	e.hookLife(e.cfg.Hooks.SessionStart, r.kind)
+	e.hookLife(e.hooks().SessionStart, r.kind)
 	return Switched{}, nil
 }
 

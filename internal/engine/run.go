@@ -245,8 +245,8 @@ func (e *Engine) Abort(reply func(struct{}, error)) {
 // emit tells an event of a run: extensions first, then the client. It blocks while
 // the client is slow. It is called on the run goroutine and by tools.
 func (e *Engine) emit(r *activeRun, ev event.Event) {
-	if e.cfg.Hooks.Event != nil {
-		e.cfg.Hooks.Event(r.ctx, ev)
+	if hook := e.hooks().Event; hook != nil {
+		hook(r.ctx, ev)
 	}
 	e.cfg.Output.Emit(ev)
 	if end, ok := ev.(event.MessageEnd); ok {
@@ -266,8 +266,8 @@ func (e *Engine) agentConfig(r *activeRun) agent.Config {
 		Commit:     e.commit,
 		Steering:   func() []agent.Queued { return e.steering(r) },
 		FollowUp:   e.pollFollowUp,
-		BeforeTool: e.cfg.Hooks.BeforeTool,
-		AfterTool:  e.cfg.Hooks.AfterTool,
+		BeforeTool: e.hooks().BeforeTool,
+		AfterTool:  e.hooks().AfterTool,
 		Emit:       func(ev event.Event) { e.emit(r, ev) },
 		Now:        e.cfg.Now,
 		Go:         e.wg.Go,
@@ -295,7 +295,7 @@ func (e *Engine) beforeRun(r *activeRun, prompts []agent.Queued) []agent.Queued 
 		}
 		e.nextTurn = nil
 	})
-	hook := e.cfg.Hooks.BeforeRun
+	hook := e.hooks().BeforeRun
 	if hook == nil {
 		return prompts
 	}
@@ -316,8 +316,8 @@ func (e *Engine) beforeRun(r *activeRun, prompts []agent.Queued) []agent.Queued 
 // commit makes a finished message part of the conversation: extensions first, then
 // the session file. It is called on the run goroutine.
 func (e *Engine) commit(ctx context.Context, m llm.Message) (llm.Message, error) {
-	if e.cfg.Hooks.MessageEnd != nil {
-		if other := e.cfg.Hooks.MessageEnd(ctx, m); other != nil && other.Role() == m.Role() {
+	if hook := e.hooks().MessageEnd; hook != nil {
+		if other := hook(ctx, m); other != nil && other.Role() == m.Role() {
 			m = other
 		}
 	}
@@ -377,8 +377,9 @@ func Authorize(req *llm.Request, cred auth.Credential) {
 // messages returns the conversation for a request, after the context hook.
 func (e *Engine) messages(ctx context.Context) ([]llm.Message, error) {
 	msgs, err := e.conversationMessages()
-	if err != nil || e.cfg.Hooks.Context == nil {
+	hook := e.hooks().Context
+	if err != nil || hook == nil {
 		return msgs, err
 	}
-	return e.cfg.Hooks.Context(ctx, slices.Clone(msgs))
+	return hook(ctx, slices.Clone(msgs))
 }

@@ -47,7 +47,7 @@ type move struct {
 // user or an extension. A mere move is not stored: what is appended next is. With a
 // summary to be made it goes on beside the lane, else it is one step.
 func (e *Engine) NavigateTree(n Navigation, reply func(Navigated, error)) {
-	if !n.Summarize && e.cfg.Hooks.BeforeTree == nil {
+	if !n.Summarize && e.hooks().BeforeTree == nil {
 		ask(e, false, reply, func() (Navigated, error) { return e.land(n, e.store.View(), nil) })
 		return
 	}
@@ -89,7 +89,7 @@ func (e *Engine) navigateSlowly(n Navigation) (Navigated, error) {
 	if err != nil || to.none {
 		return Navigated{}, err
 	}
-	if hook := e.cfg.Hooks.BeforeTree; hook != nil {
+	if hook := e.hooks().BeforeTree; hook != nil {
 		cancelled, err := hook(e.ctx, n.TargetID)
 		if err != nil || cancelled {
 			return Navigated{Cancelled: cancelled && err == nil}, err
@@ -137,7 +137,7 @@ func (e *Engine) land(n Navigation, seen *session.View, summary *session.BranchS
 		}
 	}
 	e.moved()
-	if hook := e.cfg.Hooks.TreeMoved; hook != nil {
+	if hook := e.hooks().TreeMoved; hook != nil {
 		m := TreeMove{OldLeafID: before, NewLeafID: e.store.LeafID()}
 		if summary != nil {
 			m.SummaryID = marked

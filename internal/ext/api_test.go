@@ -279,7 +279,7 @@ func TestNothingLoaded(t *testing.T) {
 	if errs := x.Load(t.Context()); errs != nil {
 		t.Error(errs)
 	}
-	if h := x.Hooks(); h.Event != nil || h.Command != nil || h.BeforeTool != nil {
+	if x.Hooks().Live() {
 		t.Error("hooks without extensions")
 	}
 	x.Observe(t.Context(), event.AgentStart{})

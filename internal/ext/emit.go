@@ -36,7 +36,10 @@ func (g *generation) emit(ctx context.Context, event string, payload any, how em
 		return nil, nil
 	}
 	if g.crashed.Load() {
-		return nil, js.ErrDead
+		if how.closed {
+			return nil, js.ErrDead
+		}
+		return nil, nil
 	}
 	body, err := eventJSON(event, payload)
 	if err != nil {

@@ -28,8 +28,9 @@ import (
 type Config struct {
 	// Paths are the extensions to load, in order: see Discover.
 	Paths []Source
-	// Discover finds them again at a reload; nil keeps Paths.
-	Discover func() []Source
+	// Discover finds them again at a reload and for another session, and says where that
+	// works; nil keeps Paths and Cwd.
+	Discover func() (cwd string, paths []Source)
 	Cwd      string // absolute
 	AgentDir string
 	Home     string
@@ -104,12 +105,26 @@ func New(cfg Config) *Extensions {
 func (x *Extensions) hasUI() bool { return x.cfg.Mode == "rpc" }
 
 // Loaded reports whether any extension runs.
-func (x *Extensions) Loaded() bool { return x.current.Load() != nil }
+func (x *Extensions) Loaded() bool {
+	g := x.current.Load()
+	return g != nil && !g.crashed.Load()
+}
+
+// live reports whether extensions were loaded, if only to say no after a crash.
+func (x *Extensions) live() bool { return x.current.Load() != nil }
+
+// cwd is where the session works.
+func (x *Extensions) cwd() string {
+	if g := x.current.Load(); g != nil {
+		return g.cwd
+	}
+	return x.cfg.Cwd
+}
 
 // Load starts the first generation. The errors are those of single extensions; the
 // others run. With no extension it does nothing.
 func (x *Extensions) Load(ctx context.Context) []*LoadError {
-	g, errs := x.start(ctx, x.cfg.Paths)
+	g, errs := x.start(ctx, x.cfg.Cwd, x.cfg.Paths)
 	x.current.Store(g)
 	return errs
 }
@@ -133,12 +148,12 @@ func (x *Extensions) Bind(h Host) {
 // Replace starts another generation, after a reload or for another session. The old one
 // is over at once; it is closed when what runs in it has ended.
 func (x *Extensions) Replace(ctx context.Context) []*LoadError {
-	paths := x.cfg.Paths
+	cwd, paths := x.cfg.Cwd, x.cfg.Paths
 	if x.cfg.Discover != nil {
-		paths = x.cfg.Discover()
+		cwd, paths = x.cfg.Discover()
 	}
 	old := x.current.Load()
-	g, errs := x.start(ctx, paths)
+	g, errs := x.start(ctx, cwd, paths)
 	x.current.Store(g)
 	if old != nil {
 		for _, p := range old.providerList() {
@@ -149,7 +164,7 @@ func (x *Extensions) Replace(ctx context.Context) []*LoadError {
 	if g != nil {
 		g.bind()
 	}
-	if h := x.host.Load(); h.ToolsChanged != nil {
+	if h := x.host.Load(); h.ToolsChanged != nil && (old != nil || g != nil) {
 		h.ToolsChanged()
 	}
 	return errs

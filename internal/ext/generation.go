@@ -38,8 +38,9 @@ func preludeModules() (map[string]string, error) {
 
 // generation is the extensions that share one runtime.
 type generation struct {
-	x  *Extensions
-	rt *js.Runtime
+	x   *Extensions
+	rt  *js.Runtime
+	cwd string // where its session works
 	reg
 	keys    atomic.Int64
 	running atomic.Int64 // calls that wait for a script
@@ -49,11 +50,11 @@ type generation struct {
 }
 
 // start loads extensions into a new generation; nil when there is none.
-func (x *Extensions) start(ctx context.Context, paths []Source) (*generation, []*LoadError) {
+func (x *Extensions) start(ctx context.Context, cwd string, paths []Source) (*generation, []*LoadError) {
 	if len(paths) == 0 {
 		return nil, nil
 	}
-	g := &generation{x: x, reg: newReg(), strikes: newStrikes(), streams: newStreams(), updates: newUpdates()}
+	g := &generation{x: x, cwd: cwd, reg: newReg(), strikes: newStrikes(), streams: newStreams(), updates: newUpdates()}
 	b, err := g.open()
 	if err != nil {
 		return nil, []*LoadError{{Source: paths[0], Err: err}}
@@ -80,7 +81,7 @@ func (g *generation) open() (*bundle.Bundler, error) {
 	cfg := g.x.cfg
 	rt, err := js.New(js.Config{
 		Modules: modules, Entry: preludeRoot + "/main.js", Sync: g.syncOps(), Async: g.asyncOps(), Cache: bundle.NewCache(cfg.CacheDir),
-		Cwd: cfg.Cwd, Limits: cfg.Limits, Log: cfg.Report, Child: cfg.Child, Network: cfg.Network,
+		Cwd: g.cwd, Limits: cfg.Limits, Log: cfg.Report, Child: cfg.Child, Network: cfg.Network,
 		Failed: func(owner string, err error) { g.strike(owner, "", err) },
 		Died:   g.died,
 	})
@@ -150,9 +151,9 @@ func (g *generation) idle(d time.Duration) {
 	}
 }
 
-// died drops the generation after a crash of the engine.
+// died marks the generation after a crash of the engine. It stays, so that what it was
+// asked about is refused and not waved through, until another one takes its place.
 func (g *generation) died(err error) {
-	g.x.current.CompareAndSwap(g, nil)
 	g.crashed.Store(true)
 	g.x.failed("<extension host>", "host", err)
 }

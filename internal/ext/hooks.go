@@ -13,13 +13,11 @@ import (
 	"github.com/isotope-agent/isotope/internal/tool"
 )
 
-// Hooks returns the engine's hooks; empty when no extension is loaded, so that nothing
-// is paid.
+// Hooks returns the engine's hooks. They are not live while no extension is loaded, so
+// that nothing is paid, and become so when a reload finds one.
 func (x *Extensions) Hooks() engine.Hooks {
-	if !x.Loaded() {
-		return engine.Hooks{}
-	}
 	return engine.Hooks{
+		Live:    x.live,
 		Command: x.Command, Input: x.input, BeforeRun: x.beforeRun, Context: x.context, BeforeTool: x.beforeTool, AfterTool: x.afterTool,
 		MessageEnd: x.messageEnd, Event: x.Observe, UserBash: x.userBash, BeforeSwitch: x.beforeSwitch, SessionStart: x.SessionStart, SessionShutdown: x.SessionShutdown,
 		BeforeTree: x.beforeTree, TreeMoved: x.treeMoved, BeforeCompact: x.beforeCompact, Compacted: x.compacted,
@@ -108,7 +106,7 @@ func (x *Extensions) beforeRun(ctx context.Context, prompt llm.Message) (engine.
 		payload.Images = images(m.Content)
 	}
 	if payload.PromptOptions == nil {
-		payload.PromptOptions = map[string]any{"cwd": x.cfg.Cwd}
+		payload.PromptOptions = map[string]any{"cwd": x.cwd()}
 	}
 	out, ok, err := decide[struct {
 		Messages     []jsonx.Raw `json:"messages"`
@@ -291,7 +289,7 @@ func (x *Extensions) userBash(ctx context.Context, command string) (handled bool
 		Command string `json:"command"`
 		Exclude bool   `json:"excludeFromContext"`
 		Cwd     string `json:"cwd"`
-	}{command, false, x.cfg.Cwd}, emission{closed: true})
+	}{command, false, x.cwd()}, emission{closed: true})
 	if err != nil || raw == nil {
 		return false, "", 0, err
 	}

@@ -2,6 +2,7 @@ package ext
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -101,6 +102,18 @@ func TestEndlessMicrotasks(t *testing.T) {
 	}
 	if errs := b.errors(); len(errs) == 0 || !strings.Contains(errs[len(errs)-1].Error, "crashed") {
 		t.Errorf("errors %+v", errs)
+	}
+	if res, err := h.Input(t.Context(), engine.Input{Text: "x"}); err != nil || res.Handled {
+		t.Errorf("after the crash a prompt is %+v, %v", res, err)
+	}
+	if d, err := h.BeforeTool(t.Context(), toolCall("{}")); !errors.Is(err, js.ErrDead) {
+		t.Errorf("after the crash a tool call is let through: %+v, %v", d, err)
+	}
+	if errs := b.x.Replace(t.Context()); len(errs) > 0 || !b.x.Loaded() {
+		t.Fatalf("reloading: %v", errs)
+	}
+	if d, err := h.BeforeTool(t.Context(), toolCall("{}")); err != nil {
+		t.Errorf("after a reload a tool call is refused: %+v, %v", d, err)
 	}
 }
 

@@ -277,7 +277,7 @@ func (x *Extensions) ctxValue(key string) any {
 	case "hasUI":
 		return x.hasUI()
 	case "cwd":
-		return x.cfg.Cwd
+		return x.cwd()
 	case "contextUsage":
 		usage, _ := provided(x.host.Load().ContextUsage)
 		return usage

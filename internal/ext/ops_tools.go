@@ -243,7 +243,7 @@ func (x *Extensions) closeRunner() {
 
 // builtinSpec describes a built-in tool for the tool factories.
 func (x *Extensions) builtinSpec(name string) (any, error) {
-	t, err := x.builtin(builtinArgs{Name: name, Cwd: x.cfg.Cwd}, nil)
+	t, err := x.builtin(builtinArgs{Name: name, Cwd: x.cwd()}, nil)
 	if err != nil {
 		return nil, err
 	}
