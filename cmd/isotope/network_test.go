@@ -1,10 +1,18 @@
 package main
 
 import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
 	"encoding/base64"
 	"encoding/pem"
 	"errors"
 	"io"
+	"log"
+	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -14,12 +22,13 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
-// secureServer is a model server that speaks HTTP/2 under a certificate that no system
-// trusts, behind a proxy that wants a password. It is asked for as example.com.
+// secureServer speaks HTTP/2 under a certificate that no system trusts, for all names
+// that it is made for, behind a proxy that wants a password.
 type secureServer struct {
-	*modelServer
+	*httptest.Server
 	certificate string // its file
 	proxy       string // with user name and password
 
@@ -31,16 +40,18 @@ type secureServer struct {
 
 const proxyLogin = "someone:topsecret-of-proxy"
 
-func newSecureServer(t *testing.T) *secureServer {
+func newSecureServer(t *testing.T, handler http.Handler, names ...string) *secureServer {
 	t.Helper()
-	s := &secureServer{modelServer: &modelServer{}}
+	s := &secureServer{}
 	s.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
 		s.heads = append(s.heads, r.Proto+" "+r.UserAgent())
 		s.mu.Unlock()
-		s.answer(w, r)
+		handler.ServeHTTP(w, r)
 	}))
 	s.EnableHTTP2 = true
+	s.TLS = &tls.Config{Certificates: []tls.Certificate{certificate(t, names)}}
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
 	s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
 		if state == http.StateNew {
 			s.mu.Lock()
@@ -84,6 +95,25 @@ func (s *secureServer) tunnel(w http.ResponseWriter, r *http.Request) {
 	go func() { io.Copy(server, rest); done <- struct{}{} }()
 	go func() { io.Copy(client, server); done <- struct{}{} }()
 	<-done
+}
+
+// certificate makes one for names, which nobody vouches for but itself.
+func certificate(t *testing.T, names []string) tls.Certificate {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "a server of the tests"}, DNSNames: names,
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour), BasicConstraintsValid: true, IsCA: true,
+		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 
 // home makes a home whose provider "far" leads to the server.
@@ -133,7 +163,7 @@ func TestProxyAuthorityAndOneConnection(t *testing.T) {
 		}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newSecureServer(t)
+			s := newSecureServer(t, http.HandlerFunc((&modelServer{}).answer), "example.com")
 			setenv(t, c.vars(s))
 			settings := `{}`
 			if c.setting {
@@ -202,7 +232,7 @@ func TestOneConnectionOfHTTP1(t *testing.T) {
 
 // What stands between the user and the network is named, at once and without a retry.
 func TestNetworkSetupErrors(t *testing.T) {
-	s := newSecureServer(t)
+	s := newSecureServer(t, http.HandlerFunc((&modelServer{}).answer), "example.com")
 	broken := filepath.Join(t.TempDir(), "broken.pem")
 	if err := os.WriteFile(broken, []byte("-----BEGIN CERTIFICATE-----\nnothing"), 0o600); err != nil {
 		t.Fatal(err)
