@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -45,7 +44,7 @@ type app struct {
 	providers *providers
 	runner    *proc.Local
 	sessions  *session.Registry
-	scope     []model.Scoped
+	scope     atomic.Pointer[[]model.Scoped] // see scoped; nil until readScope
 	sweep     sweeper
 	newDir    string // where new_session makes sessions
 	here      atomic.Pointer[place]
@@ -58,9 +57,10 @@ type app struct {
 // place is the folder the session works in and what comes of it. It is never changed: a
 // session of another folder brings another place.
 type place struct {
-	cwd     string
-	trust   trust.Decision // whether the project's own resources are used
-	library *prompt.Library
+	cwd         string
+	trust       trust.Decision // whether the project's own resources are used
+	projectDirs []string       // the project's own directories, none without trust
+	library     *prompt.Library
 }
 
 // at returns where the session works now.
@@ -99,13 +99,13 @@ func (a *app) enter(dir string) {
 	if a.settings == nil {
 		a.settings = settings.Open(settings.Options{User: in(a.dirs, "settings.json"), Home: a.home})
 	}
-	a.settings.SetProject(in(a.dialect.ProjectDirs(dir), "settings.json"), false)
-	p := place{cwd: dir, trust: a.decideTrust(dir)}
-	a.settings.SetTrusted(p.trust.Trusted)
-	a.here.Store(&p)
-	full := p
-	full.library = a.newLibrary()
-	a.here.Store(&full)
+	p := &place{cwd: dir, trust: a.decideTrust(dir)}
+	if p.trust.Trusted {
+		p.projectDirs = a.dialect.ProjectDirs(dir)
+	}
+	a.settings.SetProject(in(a.dialect.ProjectDirs(dir), "settings.json"), p.trust.Trusted)
+	p.library = a.newLibrary(p)
+	a.here.Store(p)
 }
 
 // deviceID returns the id of this installation, made when a login first asks for it.
@@ -177,16 +177,29 @@ func (a *app) checkModel() error {
 	return nil
 }
 
-// readScope resolves the models to cycle through and tells what is wrong with the
-// user's and the project's files.
-func (a *app) readScope() {
+// readScope resolves the models to cycle through, and returns what names none.
+func (a *app) readScope() (unmatched []string) {
 	patterns := splitNames(a.flags.models)
 	if len(patterns) == 0 {
 		patterns = a.settings.EnabledModels()
 	}
 	scope, unmatched := a.models.Scope(patterns)
-	a.scope = scope
-	for _, w := range slices.Concat(a.fileFaults(), unmatched) {
+	a.scope.Store(&scope)
+	return unmatched
+}
+
+// scoped returns the models to cycle through, none for all.
+func (a *app) scoped() []model.Scoped {
+	if scope := a.scope.Load(); scope != nil {
+		return *scope
+	}
+	return nil
+}
+
+// tellFaults tells what is wrong with the user's and the project's files.
+func (a *app) tellFaults() {
+	unmatched := a.readScope()
+	for _, w := range append(a.fileFaults(), unmatched...) {
 		a.warn(w)
 	}
 }
@@ -211,7 +224,7 @@ func (a *app) modelFlags() model.Flags {
 // choose picks the model for a session: flags, scope, session, settings, any.
 func (a *app) choose(had session.Selection) (model.Initial, error) {
 	s := model.Start{
-		Flags: a.modelFlags(), Scope: a.scope, HasMessages: had.HasMessages, SessionThinking: had.Thinking,
+		Flags: a.modelFlags(), Scope: a.scoped(), HasMessages: had.HasMessages, SessionThinking: had.Thinking,
 		Saved: engine.SavedModel(a.settings),
 	}
 	if had.Model != nil {
@@ -236,7 +249,7 @@ func (a *app) newEngine(store *session.Store, out engine.Output) (*engine.Engine
 	for _, name := range files.missing(unknown) {
 		a.warn(fmt.Sprintf(textUnknownTool, name))
 	}
-	a.readScope()
+	a.tellFaults()
 	had, err := store.View().Selection()
 	if err != nil {
 		return nil, err
@@ -245,12 +258,7 @@ func (a *app) newEngine(store *session.Store, out engine.Output) (*engine.Engine
 	if err != nil {
 		return nil, err
 	}
-	decision := a.at().trust
-	for _, text := range append(decision.Warnings, first.Warning, first.FallbackMessage, decision.Notice()) {
-		if text != "" {
-			a.warn(text)
-		}
-	}
+	a.tellTrust(first.Warning, first.FallbackMessage)
 	if err := a.providers.record(a.flags.record); err != nil {
 		return nil, err
 	}
@@ -266,7 +274,7 @@ func (a *app) newEngine(store *session.Store, out engine.Output) (*engine.Engine
 			}
 			return again
 		},
-		Scope: a.scope, Tools: files.build, SystemPrompt: files.systemPrompt, Expand: a.expand,
+		Scope: a.scoped, Tools: files.build, SystemPrompt: files.systemPrompt, Expand: a.expand,
 		NormalizeImages: a.normalizeImages,
 		NewStore:        a.newStore,
 		OpenStore:       a.openStore,

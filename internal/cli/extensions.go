@@ -136,7 +136,7 @@ func (a *app) extensionSources() []ext.Source {
 	}
 	return ext.Discover(ext.Places{
 		Explicit: a.flags.extensions, Cwd: a.started, Home: a.home,
-		AgentDirs: a.dirs, ProjectDirs: a.projectDirs(), Settings: lists, Only: a.flags.noExtensions,
+		AgentDirs: a.dirs, ProjectDirs: a.at().projectDirs, Settings: lists, Only: a.flags.noExtensions,
 	})
 }
 

@@ -11,10 +11,10 @@ import (
 	"github.com/isotope-agent/isotope/internal/tool"
 )
 
-// newLibrary builds the skills and prompt templates. It reads nothing yet.
-func (a *app) newLibrary() *prompt.Library {
+// newLibrary builds the skills and prompt templates of a folder. It reads nothing yet.
+func (a *app) newLibrary(p *place) *prompt.Library {
 	return prompt.NewLibrary(prompt.LibraryOptions{
-		AgentDirs: a.dirs, Home: a.home, ProjectDirs: a.projectDirs(), Cwd: a.at().cwd, Trusted: a.at().trust.Trusted,
+		AgentDirs: a.dirs, Home: a.home, ProjectDirs: p.projectDirs, Cwd: p.cwd, Trusted: p.trust.Trusted,
 		Skills: listed(a.settings.Resources(settings.Skills)), Templates: listed(a.settings.Resources(settings.Prompts)),
 		SkillPaths: a.fromStart(a.flags.skills), TemplatePaths: a.fromStart(a.flags.promptTemplates),
 		NoSkills: a.flags.noSkills, NoTemplates: a.flags.noTemplates,
@@ -32,20 +32,21 @@ func listed(resources []settings.Resource) []prompt.Listed {
 
 // promptOptions reads what the system prompt is made from.
 func (a *app) promptOptions(tools *tool.Set) prompt.Options {
+	here := a.at()
 	sources := prompt.Sources{
-		AgentDirs: a.dirs, ProjectDirs: a.projectDirs(), Cwd: a.at().cwd,
+		AgentDirs: a.dirs, ProjectDirs: here.projectDirs, Cwd: here.cwd,
 		System: a.textOrPath(a.flags.systemPrompt), NoContext: a.flags.noContextFiles,
 	}
 	for _, text := range a.flags.appendSystemPrompt {
 		sources.Append = append(sources.Append, a.textOrPath(text))
 	}
 	texts := sources.Load()
-	for _, w := range slices.Concat(texts.Warnings, a.at().library.Diagnostics()) {
+	for _, w := range slices.Concat(texts.Warnings, here.library.Diagnostics()) {
 		a.warn(w)
 	}
 	return prompt.Options{
 		Program: a.dialect.Name, Custom: texts.Custom, Append: texts.Append, Tools: tools.All(),
-		Context: texts.Context, Skills: a.at().library.Skills(), Cwd: a.at().cwd,
+		Context: texts.Context, Skills: here.library.Skills(), Cwd: here.cwd,
 	}
 }
 

@@ -53,6 +53,7 @@ func (a *app) listed(all bool) []session.Info {
 func (a *app) enterWith(store *session.Store, cwd string) error {
 	if cwd != "" && !sameFolder(cwd, a.at().cwd) {
 		a.enter(cwd)
+		a.tellTrust()
 	}
 	if a.newDir = ""; store.Path() != "" && !a.inLowerLayer(store.Dir()) {
 		a.newDir = store.Dir()
@@ -66,9 +67,8 @@ func (a *app) reload(files *toolbox) error {
 	a.models.Reload()
 	a.enter(a.at().cwd)
 	files.names, _ = activeTools(a.flags, a.settings)
-	for _, w := range a.fileFaults() {
-		a.warn(w)
-	}
+	a.tellFaults()
+	a.tellTrust()
 	a.ext.replace()
 	return nil
 }
@@ -76,6 +76,7 @@ func (a *app) reload(files *toolbox) error {
 // refresh reads models.json again. Lists of models are not asked for over the network.
 func (a *app) refresh(context.Context, engine.RefreshOptions) []engine.ProviderError {
 	a.models.Reload()
+	a.readScope()
 	return nil
 }
 

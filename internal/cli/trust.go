@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"slices"
 
 	"github.com/isotope-agent/isotope/internal/trust"
 )
@@ -21,10 +22,13 @@ func (a *app) decideTrust(dir string) trust.Decision {
 	})
 }
 
-// projectDirs are the project's own directories, none without trust.
-func (a *app) projectDirs() []string {
-	if !a.at().trust.Trusted {
-		return nil
+// tellTrust tells what is wrong with the files of trust, some more, and which resources
+// of the project are left out.
+func (a *app) tellTrust(more ...string) {
+	d := a.at().trust
+	for _, text := range append(append(slices.Clone(d.Warnings), more...), d.Notice()) {
+		if text != "" {
+			a.warn(text)
+		}
 	}
-	return a.dialect.ProjectDirs(a.at().cwd)
 }

@@ -45,7 +45,7 @@ func (e *Engine) accounts() *Accounts {
 
 // catalogue lists the models that can be used now, and the scope's. It may read files.
 func (e *Engine) catalogue() Catalogue {
-	return Catalogue{Models: orEmpty(e.cfg.Models.Available()), ScopedModels: e.cfg.Scope}
+	return Catalogue{Models: orEmpty(e.cfg.Models.Available()), ScopedModels: e.cfg.Scope()}
 }
 
 // textLoginBusy refuses a second login of a provider (atomic-facts.md 1.6).
@@ -118,7 +118,7 @@ func (e *Engine) Logout(provider string, reply func(LoggedOut, error)) {
 			return LoggedOut{}, err
 		}
 		out := LoggedOut{Provider: provider, AuthStatus: status, Models: orEmpty(e.cfg.Models.Available())}
-		for _, s := range e.cfg.Scope {
+		for _, s := range e.cfg.Scope() {
 			if e.cfg.Models.Usable(s.Model.Provider) {
 				out.ScopedModels = append(out.ScopedModels, s)
 			}

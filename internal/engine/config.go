@@ -27,8 +27,9 @@ type Config struct {
 	Provider func(api string) (llm.Provider, error)
 	// Choose picks model and thinking level for a session that is being installed.
 	Choose func(session.Selection) model.Initial
-	// Scope is the list of models to cycle through (--models); nil for all.
-	Scope []model.Scoped
+	// Scope returns the list of models to cycle through (--models); nil, or none: all. A
+	// reload may change it.
+	Scope func() []model.Scoped
 	// Tools builds the active tools for a session.
 	Tools func(ToolEnv) *tool.Set
 	// SystemPrompt builds the system prompt; it may read files.
@@ -99,6 +100,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Report == nil {
 		c.Report = func(string) {}
+	}
+	if c.Scope == nil {
+		c.Scope = func() []model.Scoped { return nil }
 	}
 	if c.Untrusted == nil {
 		c.Untrusted = func() []trust.Resource { return nil }

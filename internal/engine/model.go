@@ -48,14 +48,15 @@ func (e *Engine) SetModel(provider, id string, persist bool, reply func(*llm.Mod
 // goes the other way. It replies nil when there is no other.
 func (e *Engine) CycleModel(back, persist bool, reply func(*Cycled, error)) {
 	ask(e, false, reply, func() (*Cycled, error) {
-		next, ok := e.cfg.Models.Cycle(e.model, e.cfg.Scope, back)
+		scope := e.cfg.Scope()
+		next, ok := e.cfg.Models.Cycle(e.model, scope, back)
 		if !ok {
 			return nil, nil
 		}
 		if err := e.switchModel(next.Model, next.Thinking, "cycle", persist); err != nil {
 			return nil, err
 		}
-		return &Cycled{Model: e.model, Thinking: e.thinking, IsScoped: len(e.cfg.Scope) > 0}, nil
+		return &Cycled{Model: e.model, Thinking: e.thinking, IsScoped: len(scope) > 0}, nil
 	})
 }
 

@@ -44,6 +44,7 @@ var update = flag.Bool("update", false, "rewrite the expected sections of testda
 //	    # wait TYPE [SUBSTRING]   until such a record has come, from the last wait on
 //	    #q "TEXT"                 these bytes, in Go's escapes, without a line feed
 //	    # sleep DURATION
+//	    # put NAME TEXT             a file gets another text, see files/NAME and agent/NAME
 //	    # eof
 //	-- stdout --            what the client gets
 //
@@ -199,6 +200,9 @@ func (c *talk) play(script string) {
 			}
 			time.Sleep(d)
 			synctest.Wait()
+		case word == "put":
+			name, text, _ := strings.Cut(rest, " ")
+			c.bed.write(strings.Replace(name, "files/", "proj/", 1), text)
 		case word == "eof":
 			return
 		default:

@@ -212,9 +212,15 @@ func (b *testbed) start(stdout io.Writer) *testServer {
 			bash := builtin.NewBash(builtin.BashConfig{Cwd: cwd, Runner: runner, Env: env.Vars, Now: time.Now})
 			return tool.NewSet(append([]tool.Tool{builtin.NewRead(cfg), bash, builtin.NewEdit(cfg), builtin.NewWrite(cfg), builtin.NewLs(cfg)}, b.tools...)...)
 		},
-		Scope: scope, Expand: library.Expand,
+		Scope: func() []model.Scoped { return scope }, Expand: library.Expand,
 		SystemPrompt: func(*tool.Set) string { return "You are under test." },
-		NewStore:     b.newStore, OpenStore: b.openStore, ImportStore: b.importStore, Sessions: b.list,
+		Reload: func() error {
+			set.Reload()
+			models.Reload()
+			library.Reload()
+			return nil
+		},
+		NewStore: b.newStore, OpenStore: b.openStore, ImportStore: b.importStore, Sessions: b.list,
 		Bash: engine.BashConfig{
 			Runner: runner, Command: direct, Spill: func(string) proc.Spill { return proc.Spill{} },
 		},

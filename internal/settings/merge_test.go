@@ -275,7 +275,7 @@ func TestSetGoesToTheFirstFile(t *testing.T) {
 	if s.SteeringMode() != ModeAll {
 		t.Error("the project's value must go on to count")
 	}
-	s.SetTrusted(false)
+	s.SetProject([]string{name("project")}, false)
 	if s.SteeringMode() != ModeOneByOne {
 		t.Error("the user's value must count without the project")
 	}
@@ -323,20 +323,53 @@ func TestMapsAreChecked(t *testing.T) {
 	}
 }
 
-func TestTrustIsReadOnce(t *testing.T) {
+func TestProjectIsReadWithTrust(t *testing.T) {
 	reads := map[string]int{}
-	s := Open(Options{User: []string{"u"}, Project: []string{"p"}, ReadFile: func(path string) ([]byte, error) { reads[path]++; return nil, fs.ErrNotExist }})
+	s := Open(Options{User: []string{"u"}, ReadFile: func(path string) ([]byte, error) { reads[path]++; return nil, fs.ErrNotExist }})
 	s.DefaultModel()
-	s.SetTrusted(false) // as it was
+	s.SetProject([]string{"p"}, false)
 	s.DefaultModel()
 	if reads["p"] != 0 || reads["u"] != 1 {
 		t.Errorf("%v", reads)
 	}
-	s.SetTrusted(true)
+	s.SetProject([]string{"p"}, true)
 	s.DefaultModel()
 	if reads["p"] != 1 || reads["u"] != 2 {
 		t.Errorf("%v", reads)
 	}
+}
+
+// A file that is broken when it is read again counts as it was last, whatever happens
+// to the project meanwhile; one that is gone does not.
+func TestLastGoodStateCounts(t *testing.T) {
+	files := map[string]string{"u": `{"defaultModel":"u1"}`, "p": `{"defaultProvider":"p1"}`}
+	s := Open(Options{User: []string{"u"}, ReadFile: func(path string) ([]byte, error) {
+		if text, ok := files[path]; ok {
+			return []byte(text), nil
+		}
+		return nil, fs.ErrNotExist
+	}})
+	s.SetProject([]string{"p"}, true)
+	check := func(model, provider string, faults int) {
+		t.Helper()
+		if m, p, w := s.DefaultModel(), s.DefaultProvider(), s.Warnings(); m != model || p != provider || len(w) != faults {
+			t.Errorf("%q %q %q", m, p, w)
+		}
+	}
+	check("u1", "p1", 0)
+	files["u"], files["p"] = `{"defaultModel":`, `[`
+	s.Reload()
+	check("u1", "p1", 2)
+	s.SetProject([]string{"p"}, false)
+	check("u1", "", 1)
+	s.SetProject([]string{"p"}, true)
+	check("u1", "p1", 2)
+	delete(files, "u")
+	s.Reload()
+	check("", "p1", 1)
+	files["u"] = `{`
+	s.Reload()
+	check("", "p1", 2)
 }
 
 func BenchmarkGetters(b *testing.B) {

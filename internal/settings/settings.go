@@ -60,7 +60,8 @@ type Settings struct {
 	mu     sync.Mutex
 	layers []*layer // by precedence, the strongest first; nil until loaded
 	merged *node
-	user   *node // the user's layers alone
+	user   *node                 // the user's layers alone
+	good   map[string]*jsonc.Doc // by path: what could be read last
 	warned map[string]bool
 	faults []string // warnings about values, in the order of their discovery
 }
@@ -86,7 +87,7 @@ func Open(opt Options) *Settings {
 	if opt.ReadFile == nil {
 		opt.ReadFile = os.ReadFile
 	}
-	return &Settings{opt: opt, warned: map[string]bool{}}
+	return &Settings{opt: opt, good: map[string]*jsonc.Doc{}, warned: map[string]bool{}}
 }
 
 // Reload reads the files again. A file that has become unreadable keeps its last
@@ -98,21 +99,15 @@ func (s *Settings) Reload() {
 	s.read()
 }
 
-// SetTrusted reads the project's files too, or leaves them out.
-func (s *Settings) SetTrusted(trusted bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.opt.Trusted != trusted {
-		s.opt.Trusted = trusted
-		s.layers = nil
-	}
-}
-
-// SetProject replaces the project's files: those of another folder.
+// SetProject replaces the project's files, those of another folder, and says whether
+// they count.
 func (s *Settings) SetProject(files []string, trusted bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.opt.Project, s.opt.Trusted, s.layers = files, trusted, nil
+	if trusted || s.opt.Trusted {
+		s.layers = nil
+	}
+	s.opt.Project, s.opt.Trusted = files, trusted
 }
 
 // load reads the files when that was not done. The caller holds s.mu.
@@ -123,7 +118,6 @@ func (s *Settings) load() {
 }
 
 func (s *Settings) read() {
-	old := s.layers
 	s.layers = []*layer{}
 	if s.opt.Trusted {
 		for _, path := range s.opt.Project {
@@ -135,9 +129,10 @@ func (s *Settings) read() {
 	}
 	for _, l := range s.layers {
 		l.read(s.opt.ReadFile)
-		if i := slices.IndexFunc(old, func(o *layer) bool { return o.path == l.path }); l.fault != "" && i >= 0 {
-			l.doc = old[i].doc
+		if l.fault != "" {
+			l.doc = s.good[l.path]
 		}
+		s.good[l.path] = l.doc
 	}
 	s.merge()
 }

@@ -84,7 +84,7 @@ func TestLayers(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	s.SetTrusted(false)
+	s.SetProject(nil, false)
 	if s.DefaultModel() != "user" || s.Retry().MaxRetries != 5 {
 		t.Error("an untrusted project's settings count")
 	}
