@@ -18,8 +18,9 @@ const (
 
 type (
 	message struct {
-		Role    string  `json:"role"`
-		Content []block `json:"content"`
+		Role    string        `json:"role"`
+		Content []block       `json:"content"`
+		Output  *outputConfig `json:"output_config,omitzero"`
 	}
 	// block is a content block of any type; Content is a string or a []block.
 	block struct {
@@ -57,6 +58,9 @@ func (c *call) messages() []message {
 			m.Content = userBlocks(msg.Content)
 		case *llm.AssistantMessage:
 			m.Role, m.Content = "assistant", c.assistantBlocks(msg, ids)
+			if len(m.Content) > 0 {
+				out = append(out, c.told(msg)...)
+			}
 		case *llm.ToolResultMessage:
 			// All results of a turn must come in one message.
 			end := i + 1
@@ -74,7 +78,27 @@ func (c *call) messages() []message {
 		last := out[n-1].Content
 		last[len(last)-1].Cache = c.cache
 	}
+	if c.effort != "" {
+		out = append(out, effortMessage(c.effort))
+	}
 	return out
+}
+
+// told returns the message that tells the effort with which an answer was made; none when
+// the request tells no efforts, or the answer is not of this provider.
+func (c *call) told(m *llm.AssistantMessage) []message {
+	if c.effort == "" || m.API != llm.APIAnthropicMessages || m.Provider != c.req.Model.Provider {
+		return nil
+	}
+	switch m.ProviderThinkingLevel {
+	case "low", "medium", "high", "xhigh", "max":
+		return []message{effortMessage(m.ProviderThinkingLevel)}
+	}
+	return nil
+}
+
+func effortMessage(effort string) message {
+	return message{Role: "system", Content: []block{}, Output: &outputConfig{effort}}
 }
 
 func userBlocks(content llm.Content) []block {

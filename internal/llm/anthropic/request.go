@@ -15,6 +15,8 @@ const (
 	betaOAuth       = "claude-code-20250219,oauth-2025-04-20"
 	betaInterleaved = "interleaved-thinking-2025-05-14"
 	betaFineGrained = "fine-grained-tool-streaming-2025-05-14"
+	betaFallback    = "server-side-fallback-2026-07-01"
+	betaEffort      = "mid-conversation-output-config-2026-07-01,thinking-binding-controls-2026-08-01"
 	identityOfOAuth = "You are Claude Code, Anthropic's official CLI for Claude."
 	oauthKey        = "sk-ant-oat"
 	envAuthToken    = "ANTHROPIC_AUTH_TOKEN"
@@ -25,14 +27,15 @@ const (
 
 // compat are the flags of Model.Compat that this protocol knows.
 type compat struct {
-	Eager            *bool  `json:"supportsEagerToolInputStreaming"`
-	LongCache        *bool  `json:"supportsLongCacheRetention"`
-	CacheOnTools     *bool  `json:"supportsCacheControlOnTools"`
-	SessionAffinity  *bool  `json:"sendSessionAffinityHeaders"`
-	AffinityFormat   string `json:"sessionAffinityFormat"`
-	EmptySignature   bool   `json:"allowEmptySignature"`
-	AdaptiveThinking bool   `json:"forceAdaptiveThinking"`
-	MidConvoEffort   bool   `json:"supportsMidConvoEffort"`
+	Eager            *bool      `json:"supportsEagerToolInputStreaming"`
+	LongCache        *bool      `json:"supportsLongCacheRetention"`
+	CacheOnTools     *bool      `json:"supportsCacheControlOnTools"`
+	SessionAffinity  *bool      `json:"sendSessionAffinityHeaders"`
+	AffinityFormat   string     `json:"sessionAffinityFormat"`
+	EmptySignature   bool       `json:"allowEmptySignature"`
+	AdaptiveThinking bool       `json:"forceAdaptiveThinking"`
+	MidConvoEffort   bool       `json:"supportsMidConvoEffort"`
+	Fallbacks        []fallback `json:"allowedFallbackModels"`
 }
 
 // on returns a flag, or def when it is not set.
@@ -53,7 +56,8 @@ type call struct {
 	maxTokens int64
 	thinking  *thinking
 	output    *outputConfig
-	level     string // what the provider calls the thinking level, when it differs
+	effort    string // told by a message at the end, "" for none
+	level     string // what the provider calls the thinking level, when it differs or is told
 }
 
 // newCall decides what a request asks for; the error is an *llm.Error.
@@ -70,25 +74,12 @@ func newCall(req *llm.Request) (*call, error) {
 	c.oauth = strings.Contains(req.APIKey, oauthKey) && req.Model.Provider != "github-copilot"
 	if !req.NoCache {
 		c.cache = &cacheControl{Type: "ephemeral"}
-		if c.longCache() {
+		if on(c.compat.LongCache, true) && wire.LongCache(req, nil) {
 			c.cache.TTL = "1h"
 		}
 	}
 	c.think()
 	return c, nil
-}
-
-// longCache reports whether the user asked for prompt caches of an hour.
-func (c *call) longCache() bool {
-	if !on(c.compat.LongCache, true) {
-		return false
-	}
-	for _, prefix := range []string{"ISOTOPE", "ATOMIC", "PI"} {
-		if v := wire.Getenv(c.req, prefix+"_CACHE_RETENTION"); v != "" {
-			return v == "long"
-		}
-	}
-	return false
 }
 
 // path is what follows the base URL: some are given with the version, as those of
@@ -161,6 +152,12 @@ func (c *call) betas() []string {
 	if c.thinking != nil && c.thinking.Type == "enabled" {
 		betas = append(betas, betaInterleaved)
 	}
+	if len(c.compat.Fallbacks) > 0 {
+		betas = append(betas, betaFallback)
+	}
+	if c.compat.MidConvoEffort {
+		betas = append(betas, betaEffort)
+	}
 	return betas
 }
 
@@ -177,7 +174,17 @@ func (c *call) think() {
 		}
 		return
 	}
-	if c.compat.AdaptiveThinking || c.compat.MidConvoEffort {
+	if c.compat.MidConvoEffort {
+		// The effort of an answer is told before it, so that a change of level leaves the
+		// prompt cache valid; that of the request stays the lowest, which no organisation
+		// forbids. Reasoning that no longer fits its place is dropped, not refused.
+		c.effort = effort(m, level)
+		c.level = c.effort
+		c.thinking = &thinking{Type: "adaptive", Display: thinkingDisplay, Binding: &binding{"drop_block"}}
+		c.output = &outputConfig{Effort: "low"}
+		return
+	}
+	if c.compat.AdaptiveThinking {
 		c.thinking = &thinking{Type: "adaptive", Display: thinkingDisplay}
 		c.output = &outputConfig{Effort: effort(m, level)}
 		if c.output.Effort != string(level) {
@@ -219,6 +226,11 @@ type (
 		Type    string `json:"type"`
 		Budget  int64  `json:"budget_tokens,omitzero"`
 		Display string `json:"display,omitzero"`
+		// Binding says what becomes of signed reasoning behind a changed prompt.
+		Binding *binding `json:"block_binding,omitzero"`
+	}
+	binding struct {
+		Mismatch string `json:"prefix_mismatch_behavior"`
 	}
 	outputConfig struct {
 		Effort string `json:"effort"`
@@ -236,6 +248,11 @@ type (
 		Tools     []tool        `json:"tools,omitempty"`
 		Thinking  *thinking     `json:"thinking,omitzero"`
 		Output    *outputConfig `json:"output_config,omitzero"`
+		Fallbacks []fallback    `json:"fallbacks,omitempty"`
+	}
+	// fallback is a model that may answer where this one refuses.
+	fallback struct {
+		Model string `json:"model"`
 	}
 	tool struct {
 		Name        string        `json:"name"`
@@ -259,7 +276,7 @@ type (
 func (c *call) body() *requestBody {
 	return &requestBody{
 		Model: c.req.Model.ID, Messages: c.messages(), MaxTokens: c.maxTokens, Stream: true,
-		System: c.system(), Tools: c.tools(), Thinking: c.thinking, Output: c.output,
+		System: c.system(), Tools: c.tools(), Thinking: c.thinking, Output: c.output, Fallbacks: c.compat.Fallbacks,
 	}
 }
 

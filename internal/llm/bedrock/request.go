@@ -5,6 +5,7 @@ import (
 
 	"github.com/isotope-agent/isotope/internal/jsonx"
 	"github.com/isotope-agent/isotope/internal/llm"
+	"github.com/isotope-agent/isotope/internal/llm/wire"
 )
 
 // Features that must be asked for in the model's own fields.
@@ -119,13 +120,8 @@ func (c *call) cachePoint() *cachePoint {
 		return nil
 	}
 	p := &cachePoint{Type: "default"}
-	for _, prefix := range []string{"ISOTOPE", "ATOMIC", "PI"} {
-		if v := c.getenv(prefix + "_CACHE_RETENTION"); v != "" {
-			if v == "long" {
-				p.TTL = "1h"
-			}
-			break
-		}
+	if wire.LongCache(c.req, c.getenv) {
+		p.TTL = "1h"
 	}
 	return p
 }

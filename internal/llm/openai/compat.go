@@ -36,6 +36,7 @@ type flags struct {
 	SendSessionAffinityHeaders                  *bool                `json:"sendSessionAffinityHeaders"`
 	SessionAffinityFormat                       string               `json:"sessionAffinityFormat"`
 	PromptCacheKeyMode                          string               `json:"promptCacheKeyMode"`
+	SupportsLongCacheRetention                  *bool                `json:"supportsLongCacheRetention"`
 	VLLMPriority                                *float64             `json:"vllmPriority"`
 }
 
@@ -50,7 +51,7 @@ type compat struct {
 	store, developerRole, reasoningEffort, streamUsage, finishReason bool
 	toolResultName, assistantAfterResult, nonNullContent, emptyTools bool
 	thinkingAsText, reasoningContent, toolStream, strict, affinity   bool
-	promptCacheKey                                                   bool
+	longCache                                                        bool
 	maxTokensField, thinkingFormat, budgetField                      string
 	cacheControl, affinityFormat                                     string
 }
@@ -159,9 +160,20 @@ func compatOf(m *llm.Model) (*compat, error) {
 	c.thinkingFormat = or(c.ThinkingFormat, k.thinkingFormat())
 	c.budgetField = or(c.ThinkingTokenBudgetField, pick(flag(c.SupportsThinkingTokenBudget, false), fieldThinkingBudget, "", ""))
 	c.cacheControl = pick(m.Provider == "openrouter" && strings.HasPrefix(m.ID, "anthropic/"), cacheControlAnthropic, "", c.CacheControlFormat)
-	c.promptCacheKey = c.PromptCacheKeyMode == cacheKeyEnabled ||
-		c.PromptCacheKeyMode != cacheKeyDisabled && strings.Contains(m.BaseURL, hostOpenAI)
+	c.longCache = flag(c.SupportsLongCacheRetention, !(k.together || k.workersAI || k.gateway || k.nvidia || k.antLing))
 	return c, nil
+}
+
+// namesSession reports whether a request names its session for the prompt cache; long
+// says that the cache is to last.
+func (c *compat) namesSession(m *llm.Model, long bool) bool {
+	switch c.PromptCacheKeyMode {
+	case cacheKeyEnabled:
+		return true
+	case cacheKeyDisabled:
+		return false
+	}
+	return long || strings.Contains(m.BaseURL, hostOpenAI)
 }
 
 func (k serverKind) thinkingFormat() string {

@@ -20,6 +20,7 @@ type streamOptions struct {
 
 type cacheControl struct {
 	Type string `json:"type"`
+	TTL  string `json:"ttl,omitzero"`
 }
 
 // tool is a tool's declaration.
@@ -44,16 +45,24 @@ func body(req *llm.Request, c *compat) (*jsonx.Object, error) {
 	maxTokens := llm.AnswerBudget(req)
 	msgs := messages(req.System, history, m, c)
 	tools := declare(req.Tools, c)
+	long := c.longCache && wire.LongCache(req, nil)
 	if c.cacheControl == cacheControlAnthropic && !req.NoCache {
-		markCache(msgs, tools)
+		mark := &cacheControl{Type: "ephemeral"}
+		if long {
+			mark.TTL = "1h"
+		}
+		markCache(msgs, tools, mark)
 	}
 
 	var o jsonx.Object
 	o.Set("model", m.ID)
 	o.Set("messages", msgs)
 	o.Set("stream", true)
-	if c.promptCacheKey && !req.NoCache && req.SessionID != "" {
+	if !req.NoCache && req.SessionID != "" && c.namesSession(m, long) {
 		o.Set("prompt_cache_key", wire.FirstRunes(req.SessionID, maxCacheKey))
+	}
+	if long {
+		o.Set("prompt_cache_retention", "24h")
 	}
 	if c.streamUsage {
 		o.Set("stream_options", streamOptions{IncludeUsage: true})
@@ -120,8 +129,7 @@ func route(o *jsonx.Object, c *compat) {
 
 // markCache puts Anthropic's cache markers on the system prompt, the last tool, and
 // the last message with text.
-func markCache(msgs []*message, tools []*tool) {
-	mark := &cacheControl{Type: "ephemeral"}
+func markCache(msgs []*message, tools []*tool, mark *cacheControl) {
 	for i, m := range msgs {
 		if m.Role == "system" || m.Role == "developer" {
 			markText(msgs[i], mark)

@@ -59,7 +59,7 @@ func (p *azure) lookup(req *llm.Request, name string) string {
 func (p *azure) body(req *llm.Request, c *compat) (*jsonx.Object, error) {
 	var o jsonx.Object
 	o.Set("model", p.resource(req).Deployment(req.Model))
-	o.Set("input", input(req, c))
+	o.Set("input", input(req, c, ""))
 	o.Set("stream", true)
 	setCacheKey(&o, req, c)
 	o.Set("store", false)
@@ -69,7 +69,7 @@ func (p *azure) body(req *llm.Request, c *compat) (*jsonx.Object, error) {
 		strict = nil
 	}
 	setTools(&o, req, strict)
-	think(&o, req)
+	think(&o, req, "")
 	return &o, req.Model.Sampling(level(req), &o)
 }
 

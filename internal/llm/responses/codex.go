@@ -134,7 +134,8 @@ func codexBody(req *llm.Request, c *compat) *jsonx.Object {
 	o.Set("model", req.Model.ID)
 	o.Set("store", false)
 	o.Set("stream", true)
-	o.Set("input", input(req, c))
+	update := c.update(req)
+	o.Set("input", input(req, c, update))
 	o.Set("text", struct {
 		Verbosity string `json:"verbosity"`
 	}{"low"})
@@ -143,20 +144,36 @@ func codexBody(req *llm.Request, c *compat) *jsonx.Object {
 	o.Set("tool_choice", "auto")
 	o.Set("parallel_tool_calls", true)
 	setCap(&o, req, c)
-	setTools(&o, req, jsonx.Raw("null"))
-	if m := req.Model; m.Reasoning {
-		l := level(req)
-		word, named := m.ThinkingLevelMap[l]
-		switch {
-		case l != llm.ThinkingOff:
-			o.Set("reasoning", reasoning{Effort: m.ProviderThinking(l), Summary: "auto"})
-		case !named:
-			o.Set("reasoning", reasoning{Effort: "none", Summary: "auto"})
-		case word != nil:
-			o.Set("reasoning", reasoning{Effort: *word, Summary: "auto"})
-		}
+	strict := jsonx.Raw("null")
+	if !allowed(c.SupportsStrictMode) {
+		strict = nil
+	}
+	setTools(&o, req, strict)
+	effort := codexEffort(req)
+	if update != "" {
+		effort = updatedEffort
+	}
+	if effort != "" {
+		o.Set("reasoning", reasoning{Effort: effort, Summary: "auto"})
 	}
 	return &o
+}
+
+// codexEffort returns how much a model is to reason in its own words, "" when it is not
+// told.
+func codexEffort(req *llm.Request) string {
+	m, l := req.Model, level(req)
+	word, named := m.ThinkingLevelMap[l]
+	switch {
+	case !m.Reasoning:
+	case l != llm.ThinkingOff:
+		return m.ProviderThinking(l)
+	case !named:
+		return "none"
+	case word != nil:
+		return *word
+	}
+	return ""
 }
 
 // usageLimit is the error of a subscription that is used up for some time.

@@ -60,6 +60,11 @@ type (
 		Text        string     `json:"text"`
 		Annotations []struct{} `json:"annotations"`
 	}
+	// updateItem tells how much to reason from here on.
+	updateItem struct {
+		Type      string    `json:"type"`
+		Reasoning reasoning `json:"reasoning"`
+	}
 )
 
 func textPart(s string) part { return part{Type: "input_text", Text: s} }
@@ -72,12 +77,15 @@ func imagePart(i *llm.Image) part {
 type converter struct {
 	model *llm.Model
 	ids   llm.CallIDs // tool call id -> call_id
+	tell  bool        // efforts are told by items
 	out   []any
 }
 
-// input returns the system prompt and the history as input items.
-func input(req *llm.Request, c *compat) []any {
-	conv := converter{model: req.Model, out: []any{}}
+// input returns the system prompt and the history as input items. Where update is not
+// empty, items before the model's answers tell with which effort they were made, and a
+// last one that the next is to be made with update.
+func input(req *llm.Request, c *compat, update string) []any {
+	conv := converter{model: req.Model, out: []any{}, tell: update != ""}
 	if req.System != "" {
 		role := "system"
 		if req.Model.Reasoning && allowed(c.SupportsDeveloperRole) {
@@ -95,7 +103,14 @@ func input(req *llm.Request, c *compat) []any {
 			conv.result(msg)
 		}
 	}
+	conv.update(update)
 	return conv.out
+}
+
+func (c *converter) update(effort string) {
+	if c.tell && effort != "" {
+		c.add(updateItem{"configuration_update", reasoning{Effort: effort}})
+	}
 }
 
 func (c *converter) add(items ...any) { c.out = append(c.out, items...) }
@@ -143,7 +158,7 @@ func (c *converter) result(r *llm.ToolResultMessage) {
 // same answer: OpenAI rejects a reasoning item that nothing follows.
 func (c *converter) assistant(am *llm.AssistantMessage, index int) {
 	same := c.model.Made(am)
-	var thoughts []any
+	var items, thoughts []any
 	texts := 0
 	for _, b := range am.Content {
 		switch b := b.(type) {
@@ -153,15 +168,17 @@ func (c *converter) assistant(am *llm.AssistantMessage, index int) {
 			}
 			continue
 		case *llm.Text:
-			c.add(thoughts...)
-			c.add(textItem(b, index, texts))
+			items = append(append(items, thoughts...), textItem(b, index, texts))
 			texts++
 		case *llm.ToolCall:
-			c.add(thoughts...)
-			c.add(c.call(b, same))
+			items = append(append(items, thoughts...), c.call(b, same))
 		}
 		thoughts = nil
 	}
+	if len(items) > 0 && same {
+		c.update(am.ProviderThinkingLevel)
+	}
+	c.add(items...)
 }
 
 // reasoningItem returns the item that a thinking signature holds, nil for none.

@@ -28,6 +28,8 @@ type compat struct {
 	SupportsStrictMode              *bool  `json:"supportsStrictMode"`
 	SupportsExplicitPromptCacheMode bool   `json:"supportsExplicitPromptCacheMode"`
 	SupportsMaxOutputTokens         *bool  `json:"supportsMaxOutputTokens"`
+	SupportsLongCacheRetention      *bool  `json:"supportsLongCacheRetention"`
+	SupportsMidConvoEffort          bool   `json:"supportsMidConvoEffort"`
 }
 
 func compatOf(m *llm.Model) (*compat, error) {
@@ -75,7 +77,8 @@ type reasoning struct {
 }
 
 type cacheOptions struct {
-	Mode string `json:"mode"`
+	Mode string `json:"mode,omitzero"`
+	TTL  string `json:"ttl,omitzero"`
 }
 
 // body returns the request's JSON (pi-facts.md section 7). The model's sampling
@@ -84,11 +87,12 @@ func body(req *llm.Request, c *compat) (*jsonx.Object, error) {
 	limited := signedIn(req)
 	var o jsonx.Object
 	o.Set("model", req.Model.ID)
-	o.Set("input", input(req, c))
+	update := c.update(req)
+	o.Set("input", input(req, c, update))
 	o.Set("stream", true)
 	setCacheKey(&o, req, c)
-	if req.NoCache && c.SupportsExplicitPromptCacheMode && !limited {
-		o.Set("prompt_cache_options", cacheOptions{Mode: "explicit"})
+	if !limited {
+		setRetention(&o, req, c)
 	}
 	o.Set("store", false)
 	if !limited {
@@ -99,8 +103,35 @@ func body(req *llm.Request, c *compat) (*jsonx.Object, error) {
 		strict = jsonx.Raw("false")
 	}
 	setTools(&o, req, strict)
-	think(&o, req)
+	think(&o, req, update)
 	return &o, req.Model.Sampling(level(req), &o)
+}
+
+// update returns the effort that an item of the input is to tell, "" for none: Azure and
+// sign-ins take no such items.
+func (c *compat) update(req *llm.Request) string {
+	switch l := level(req); {
+	case !c.SupportsMidConvoEffort || req.Model.API == llm.APIAzureResponses || signedIn(req):
+	case req.Model.API == llm.APICodexResponses:
+		return codexEffort(req)
+	case l != llm.ThinkingOff:
+		return req.Model.ProviderThinking(l)
+	}
+	return ""
+}
+
+// setRetention says how long the prompt cache is to last. Models with explicit caches
+// have words of their own for that, and cache nothing only when told so.
+func setRetention(o *jsonx.Object, req *llm.Request, c *compat) {
+	long := allowed(c.SupportsLongCacheRetention) && wire.LongCache(req, nil)
+	switch {
+	case c.SupportsExplicitPromptCacheMode && req.NoCache:
+		o.Set("prompt_cache_options", cacheOptions{Mode: "explicit"})
+	case c.SupportsExplicitPromptCacheMode && long:
+		o.Set("prompt_cache_options", cacheOptions{TTL: "30m"})
+	case long:
+		o.Set("prompt_cache_retention", "24h")
+	}
 }
 
 // setCacheKey names the session for the prompt cache.
@@ -136,15 +167,23 @@ func level(req *llm.Request) llm.ThinkingLevel {
 	return req.Thinking
 }
 
-// think sets how much the model is to reason.
-func think(o *jsonx.Object, req *llm.Request) {
+// updatedEffort is the effort of a request whose input tells the real one: it never
+// changes, so that a change of level leaves the prompt cache valid.
+const updatedEffort = "medium"
+
+// think sets how much the model is to reason; update is the effort that the input tells.
+func think(o *jsonx.Object, req *llm.Request, update string) {
 	m := req.Model
 	if !m.Reasoning {
 		return
 	}
 	include := []string{"reasoning.encrypted_content"}
 	if l := level(req); l != llm.ThinkingOff {
-		o.Set("reasoning", reasoning{Effort: m.ProviderThinking(l), Summary: "auto"})
+		effort := m.ProviderThinking(l)
+		if update != "" {
+			effort = updatedEffort
+		}
+		o.Set("reasoning", reasoning{Effort: effort, Summary: "auto"})
 		o.Set("include", include)
 	} else if word, named := m.ThinkingLevelMap[l]; m.Provider != "github-copilot" && (!named || word != nil) {
 		effort := "none"

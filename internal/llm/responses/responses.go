@@ -42,23 +42,24 @@ func (p *Provider) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.E
 // late says that the server may send reasoning's encrypted content only at the end.
 func exchange(ctx context.Context, client *wire.Client, req *llm.Request, late bool, prepare func(*compat) (wire.Request, error)) iter.Seq2[llm.Event, error] {
 	return func(yield func(llm.Event, error) bool) {
-		resp, err := post(ctx, client, req, prepare)
+		c, err := compatOf(req.Model)
+		if err != nil {
+			yield(llm.Event{}, badRequest(err))
+			return
+		}
+		resp, err := post(ctx, client, c, prepare)
 		if err != nil {
 			yield(llm.Event{}, err)
 			return
 		}
 		defer resp.Close()
-		s := &stream{resp: resp, model: req.Model, Emitter: wire.Emitter{Yield: yield}, lateSignatures: late}
+		s := &stream{resp: resp, model: req.Model, level: c.update(req), Emitter: wire.Emitter{Yield: yield}, lateSignatures: late}
 		s.run()
 	}
 }
 
 // post sends a request; the error is an *llm.Error.
-func post(ctx context.Context, client *wire.Client, req *llm.Request, prepare func(*compat) (wire.Request, error)) (*wire.Response, error) {
-	c, err := compatOf(req.Model)
-	if err != nil {
-		return nil, badRequest(err)
-	}
+func post(ctx context.Context, client *wire.Client, c *compat, prepare func(*compat) (wire.Request, error)) (*wire.Response, error) {
 	r, err := prepare(c)
 	var e *llm.Error
 	switch {

@@ -15,7 +15,8 @@ type stream struct {
 	resp  *wire.Response
 	model *llm.Model
 	wire.Emitter
-	ev event
+	ev    event
+	level string // the effort that the input told, "" for none
 
 	calls      int
 	slots      slots
@@ -27,7 +28,7 @@ type stream struct {
 
 // run reads the stream up to its terminal event.
 func (s *stream) run() {
-	s.Emit(llm.Event{Kind: llm.EventMeta})
+	s.Emit(llm.Event{Kind: llm.EventMeta, ProviderLevel: s.level})
 	for ev, err := range sse.Events(s.resp) {
 		if s.Stopped {
 			return
