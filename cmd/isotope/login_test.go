@@ -1,8 +1,12 @@
 package main
 
 import (
+	"crypto/rand"
+	"crypto/rsa"
 	"crypto/sha256"
+	"crypto/x509"
 	"encoding/base64"
+	"encoding/pem"
 	"fmt"
 	"io"
 	"net/http"
@@ -222,4 +226,84 @@ func TestLoginIsCancelled(t *testing.T) {
 	}
 	p.closeInput()
 	p.wantExit(0)
+}
+
+// Google's default credentials need no login: those of gcloud, and the key of a service
+// account. Tokens are asked for once, and are shown nowhere.
+func TestGoogleDefaultCredentials(t *testing.T) {
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	account, err := jsonx.Marshal(map[string]string{
+		"type": "service_account", "project_id": "its-project", "private_key_id": "k1", "client_email": "bot@its-project.iam.gserviceaccount.com",
+		"private_key": string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})), "token_uri": "https://oauth2.googleapis.com/token",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	user := `{"type":"authorized_user","client_id":"c","client_secret":"secret-of-client","refresh_token":"refresh-0","quota_project_id":"who-pays"}`
+	for name, c := range map[string]struct {
+		data      string
+		vars      map[string]string
+		grant     string
+		path      string
+		quota     string
+		variables bool // name the file, else it is in gcloud's folder
+	}{
+		"gcloud": {
+			data: user, vars: map[string]string{"GOOGLE_CLOUD_PROJECT": "my-project"}, grant: "refresh_token",
+			path: "/v1/projects/my-project/locations/global/", quota: "who-pays",
+		},
+		"a service account": {
+			data: string(account), grant: "urn:ietf:params:oauth:grant-type:jwt-bearer",
+			path: "/v1/projects/its-project/locations/global/", variables: true,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			file := filepath.Join(dir, "application_default_credentials.json")
+			if err := os.WriteFile(file, []byte(c.data), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			far := &providersNet{t: t, n: 1}
+			s := newSecureServer(t, far, hosts...)
+			setenv(t, map[string]string{
+				"HTTPS_PROXY": s.proxy, "NODE_EXTRA_CA_CERTS": s.certificate, "GOOGLE_CLOUD_API_KEY": "", "GOOGLE_CLOUD_PROJECT": "", "GCLOUD_PROJECT": "",
+				"GOOGLE_CLOUD_LOCATION": "global", "CLOUDSDK_CONFIG": dir, "GOOGLE_APPLICATION_CREDENTIALS": "",
+			})
+			for k, v := range c.vars {
+				t.Setenv(k, v)
+			}
+			if c.variables {
+				t.Setenv("CLOUDSDK_CONFIG", t.TempDir())
+				t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", file)
+			}
+			p := launch(t, t.TempDir(), t.TempDir(), "isotope", "--mode", "rpc", "--model", "google-vertex/gemini-2.5-flash", "--no-session")
+			p.follow()
+			for range 2 {
+				p.send(`{"type":"prompt","message":"hi"}`)
+				all := strings.Join(p.until(`"type":"agent_settled"`), "\n")
+				if !strings.Contains(all, "hello from afar") || strings.Contains(all, "sk-ant-oat-access") {
+					t.Errorf("the answer:\n%s", all)
+				}
+			}
+			p.closeInput()
+			p.wantExit(0)
+			far.mu.Lock()
+			defer far.mu.Unlock()
+			if len(far.asks) != 1 || far.asks[0]["grant_type"] != c.grant || len(far.got) != 2 {
+				t.Fatalf("token requests %v, %d requests", far.asks, len(far.got))
+			}
+			for _, r := range far.got {
+				if !strings.HasPrefix(r.URL.Path, c.path) || r.Header.Get("Authorization") != "Bearer sk-ant-oat-access-2" || r.Header.Get("X-Goog-User-Project") != c.quota {
+					t.Errorf("%s %v", r.URL, r.Header)
+				}
+			}
+		})
+	}
 }
