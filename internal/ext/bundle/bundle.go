@@ -19,7 +19,7 @@ import (
 )
 
 // version is part of every cache key: it changes with anything that changes scripts.
-const version = "1"
+const version = "2"
 
 // Config is what a Bundler needs of its host.
 type Config struct {

@@ -13,8 +13,9 @@ import (
 
 // The compiler's name spaces for modules that are no files.
 const (
-	hostSpace    = "host"
-	missingSpace = "missing"
+	hostSpace     = "host"     // what import finds: a module with the host's names
+	requiredSpace = "required" // what require finds: the host's object itself
+	missingSpace  = "missing"
 )
 
 // resolver is one extension's build. lacking holds the names that host modules do not
@@ -84,7 +85,7 @@ func (r *resolver) script(name, dir string, res api.BuildResult) *Script {
 	}
 	if err := jsonx.Unmarshal([]byte(res.Metafile), &meta); err == nil {
 		for p := range meta.Inputs {
-			if p != "<entry>" && !strings.HasPrefix(p, hostSpace+":") && !strings.HasPrefix(p, missingSpace+":") {
+			if space, _, _ := strings.Cut(p, ":"); p != "<entry>" && !slices.Contains([]string{hostSpace, requiredSpace, missingSpace}, space) {
 				s.Inputs = append(s.Inputs, stamp(filepath.Join(dir, filepath.FromSlash(p))))
 			}
 		}
@@ -104,6 +105,9 @@ func (r *resolver) setup(b api.PluginBuild) {
 	b.OnLoad(api.OnLoadOptions{Filter: `.*`, Namespace: hostSpace}, func(a api.OnLoadArgs) (api.OnLoadResult, error) {
 		return loaded(r.stub(a.Path), api.LoaderJS, "")
 	})
+	b.OnLoad(api.OnLoadOptions{Filter: `.*`, Namespace: requiredSpace}, func(a api.OnLoadArgs) (api.OnLoadResult, error) {
+		return loaded(fmt.Sprintf("module.exports = globalThis.__ext.require(%s);", jsonx.String(a.Path)), api.LoaderJS, "")
+	})
 	b.OnLoad(api.OnLoadOptions{Filter: `.*`, Namespace: missingSpace}, func(a api.OnLoadArgs) (api.OnLoadResult, error) {
 		return loaded(fmt.Sprintf("throw globalThis.__ext.notFound(%s); module.exports = {};", jsonx.String(a.Path)), api.LoaderJS, "")
 	})
@@ -120,6 +124,9 @@ func (r *resolver) resolve(b api.PluginBuild, a api.OnResolveArgs) api.OnResolve
 		r.mu.Lock()
 		r.hosts[m] = true
 		r.mu.Unlock()
+		if a.Kind == api.ResolveJSRequireCall {
+			return api.OnResolveResult{Path: m, Namespace: requiredSpace}
+		}
 		return api.OnResolveResult{Path: m, Namespace: hostSpace}
 	}
 	res := b.Resolve(a.Path, api.ResolveOptions{ResolveDir: a.ResolveDir, Importer: a.Importer, Kind: a.Kind, Namespace: a.Namespace, PluginData: asIs{}})

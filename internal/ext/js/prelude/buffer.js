@@ -1,5 +1,6 @@
 // Buffer: bytes with Node's methods.
 import { toBytes, fromBytes } from "./bridge.js";
+import { custom } from "./inspect.js";
 import { base64, fromBase64, fromUtf8, utf8, view } from "./encoding.js";
 
 const encodingName = (e) => {
@@ -46,14 +47,14 @@ function decode(u, e) {
 }
 
 /** A Buffer on the same memory. */
-export const wrap = (u) => new Buffer(u.buffer, u.byteOffset, u.byteLength);
+export const wrap = (u) => new Bytes(u.buffer, u.byteOffset, u.byteLength);
 
-export class Buffer extends Uint8Array {
-  static poolSize = 8192;
+class Bytes extends Uint8Array {
+  static get [Symbol.species]() { return Bytes; }
   static from(v, e, length) {
     if (typeof v === "string") return wrap(encode(v, e));
-    if (v instanceof ArrayBuffer || (typeof SharedArrayBuffer !== "undefined" && v instanceof SharedArrayBuffer)) return new Buffer(v, e, length);
-    if (ArrayBuffer.isView(v) || Array.isArray(v)) { const b = new Buffer(v.length ?? v.byteLength); b.set(v instanceof DataView ? view(v) : v); return b; }
+    if (v instanceof ArrayBuffer || (typeof SharedArrayBuffer !== "undefined" && v instanceof SharedArrayBuffer)) return new Bytes(v, e, length);
+    if (ArrayBuffer.isView(v) || Array.isArray(v)) { const b = new Bytes(v.length ?? v.byteLength); b.set(v instanceof DataView ? view(v) : v); return b; }
     if (v?.type === "Buffer" && Array.isArray(v.data)) return Buffer.from(v.data);
     const value = v?.valueOf?.();
     if (value != null && value !== v) return Buffer.from(value, e, length);
@@ -61,14 +62,14 @@ export class Buffer extends Uint8Array {
     throw Object.assign(new TypeError(`The first argument must be of type string or an instance of Buffer, ArrayBuffer, or Array or an Array-like Object. Received ${v === null ? "null" : typeof v}`), { code: "ERR_INVALID_ARG_TYPE" });
   }
   static of(...items) { return Buffer.from(items); }
-  static alloc(n, fill, e) { const b = new Buffer(n); if (fill !== undefined && fill !== 0) b.fill(fill, e); return b; }
-  static allocUnsafe(n) { return new Buffer(n); }
-  static allocUnsafeSlow(n) { return new Buffer(n); }
+  static alloc(n, fill, e) { const b = new Bytes(n); if (fill !== undefined && fill !== 0) b.fill(fill, e); return b; }
+  static allocUnsafe(n) { return new Bytes(n); }
+  static allocUnsafeSlow(n) { return new Bytes(n); }
   static isBuffer(b) { return b instanceof Buffer; }
   static isEncoding(e) { return typeof e === "string" && known.includes(encodingName(e)); }
   static byteLength(s, e) { return typeof s === "string" ? encode(s, e).length : s.byteLength; }
   static concat(list, total = list.reduce((n, b) => n + b.length, 0)) {
-    const out = new Buffer(total);
+    const out = new Bytes(total);
     let at = 0;
     for (const b of list) {
       if (at >= total) break;
@@ -140,7 +141,21 @@ export class Buffer extends Uint8Array {
   writeUIntLE(v, offset, n) { for (let i = 0; i < n; i++) { this[offset + i] = v % 256; v = Math.floor(v / 256); } return offset + n; }
   writeIntBE(v, offset, n) { return this.writeUIntBE(v < 0 ? v + 2 ** (8 * n) : v, offset, n); }
   writeIntLE(v, offset, n) { return this.writeUIntLE(v < 0 ? v + 2 ** (8 * n) : v, offset, n); }
+  [custom](depth, o, inspect) {
+    const most = Math.min(50, this.length), more = this.length - most;
+    return `<${this.constructor.name}${Array.from(this.subarray(0, most), (b) => " " + b.toString(16).padStart(2, "0")).join("")}${more > 0 ? ` ... ${more} more byte${more > 1 ? "s" : ""}` : ""}>`;
+  }
 }
+
+/** Buffer is a function that can do without "new", as old packages call it. */
+export function Buffer(v, e, length) {
+  if (typeof v !== "number") return Buffer.from(v, e, length);
+  return new Bytes(v);
+}
+Object.setPrototypeOf(Buffer, Bytes);
+Buffer.prototype = Bytes.prototype;
+Object.defineProperty(Bytes.prototype, "constructor", { value: Buffer, writable: true, configurable: true });
+Buffer.poolSize = 8192;
 Buffer.prototype.readUintBE = Buffer.prototype.readUIntBE;
 Buffer.prototype.readUintLE = Buffer.prototype.readUIntLE;
 

@@ -11,7 +11,7 @@ const elapsed = (label) => `${label}: ${(performance.now() - (watches.get(label)
 export const console = {
   log, info: log, warn: log, error: log, debug: log,
   trace: (...a) => log("Trace: " + format(...a)),
-  dir: (v, o) => log(inspect(v, { ...o, quote: true })),
+  dir: (v, o) => log(inspect(v, { customInspect: false, ...o })),
   dirxml: log,
   table: (v) => log(inspect(v)),
   group(...a) { if (a.length) log(...a); indent += "  "; },

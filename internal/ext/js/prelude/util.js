@@ -3,7 +3,7 @@ import { call, start, toBytes, fromBytes } from "./bridge.js";
 import { Buffer, encode, wrap } from "./buffer.js";
 import { view } from "./encoding.js";
 import { EventEmitter } from "./events.js";
-import { custom, format, inspect } from "./inspect.js";
+import { colors, format, formatWith, inspect } from "./inspect.js";
 import { Transform } from "./stream.js";
 
 const promisified = Symbol.for("nodejs.util.promisify.custom");
@@ -15,8 +15,7 @@ const promisify = Object.assign((f) => {
 const callbackify = (f) => function (...a) { const cb = a.pop(); f.apply(this, a).then((v) => queueMicrotask(() => cb(null, v)), (e) => queueMicrotask(() => cb(e ?? new Error("rejected")))); };
 
 const ansi = /[\u001b\u009b][[\]()#;?]*(?:(?:(?:(?:;[-a-zA-Z\d/#&.:=?%@~_]+)*|[a-zA-Z\d]+(?:;[-a-zA-Z\d/#&.:=?%@~_]*)*)?(?:\u0007|\u001b\\|\u009c))|(?:(?:\d{1,4}(?:;\d{0,4})*)?[\dA-PR-TZcf-nq-uy=><~]))/g;
-const codes = { reset: [0, 0], bold: [1, 22], dim: [2, 22], italic: [3, 23], underline: [4, 24], inverse: [7, 27], strikethrough: [9, 29], black: [30, 39], red: [31, 39], green: [32, 39], yellow: [33, 39], blue: [34, 39], magenta: [35, 39], cyan: [36, 39], white: [37, 39], gray: [90, 39], grey: [90, 39], redBright: [91, 39], greenBright: [92, 39], yellowBright: [93, 39], blueBright: [94, 39], magentaBright: [95, 39], cyanBright: [96, 39] };
-const styleText = (f, s) => [].concat(f).reduceRight((t, k) => { const c = codes[k]; return c ? `\u001b[${c[0]}m${t}\u001b[${c[1]}m` : t; }, s);
+const styleText = (f, s) => [].concat(f).reduceRight((t, k) => { const c = colors[k]; return c ? `\u001b[${c[0]}m${t}\u001b[${c[1]}m` : t; }, s);
 
 export function equal(a, b, strict = true, seen = new Map()) {
   if (strict ? Object.is(a, b) : a == b || (a !== a && b !== b)) return true;
@@ -71,8 +70,8 @@ class MIMEType {
 }
 
 export const util = {
-  inspect: Object.assign((v, o, ...more) => inspect(v, { quote: true, ...(typeof o === "object" ? o : { showHidden: o, depth: more[0] }) }), { custom, defaultOptions: {}, colors: codes, styles: {} }),
-  format, formatWithOptions: (o, ...a) => format(...a), promisify, callbackify, deprecate: (f) => f, inherits(a, b) { a.super_ = b; Object.setPrototypeOf(a.prototype, b.prototype); }, isDeepStrictEqual: (a, b) => equal(a, b),
+  inspect,
+  format, formatWithOptions: formatWith, promisify, callbackify, deprecate: (f) => f, inherits(a, b) { a.super_ = b; Object.setPrototypeOf(a.prototype, b.prototype); }, isDeepStrictEqual: (a, b) => equal(a, b),
   stripVTControlCharacters: (s) => String(s).replace(ansi, ""), styleText, toUSVString: (s) => String(s).toWellFormed(), TextEncoder: globalThis.TextEncoder, TextDecoder: globalThis.TextDecoder, debuglog: () => Object.assign(() => {}, { enabled: false }), debug: () => () => {}, types, parseArgs, MIMEType, parseEnv,
   getSystemErrorName: (n) => ({ "-2": "ENOENT", "-13": "EACCES", "-17": "EEXIST" })[n] ?? String(n), getSystemErrorMap: () => new Map(), aborted: (s) => new Promise((r) => (s.aborted ? r() : s.addEventListener("abort", () => r(), { once: true }))), transferableAbortController: () => new AbortController(), getCallSites: () => [],
   isArray: Array.isArray, isBoolean: (x) => typeof x === "boolean", isString: (x) => typeof x === "string", isFunction: (x) => typeof x === "function", isObject: (x) => x !== null && typeof x === "object", isDate: types.isDate, isRegExp: types.isRegExp, isError: types.isNativeError,

@@ -1,0 +1,4 @@
+import { Command, Option, CommanderError } from "commander";
+const make = () => { const p = new Command("tool").exitOverride().configureOutput({ writeErr: (s) => console.log("ERR " + s.trim()), writeOut: (s) => console.log(s) }); p.option("-v, --verbose").addOption(new Option("-c, --colour <c>", "which").choices(["red", "blue"]).default("red")); p.command("add <file> [more...]").description("adds").option("-n <n>", "number", (x) => Number(x)).action((f, more, o, cmd) => console.log(f, more, o, cmd.optsWithGlobals())); return p; };
+await make().parseAsync(["add", "x", "y", "z", "-n", "4", "-v", "--colour", "blue"], { from: "user" });
+for (const args of [["add"], ["--colour", "green", "add", "f"], ["--nope"], ["--help"]]) try { make().parse(args, { from: "user" }); } catch (e) { console.log(e instanceof CommanderError, e.code, e.exitCode); }

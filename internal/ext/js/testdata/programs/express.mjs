@@ -1,0 +1,16 @@
+import express from "express";
+const app = express();
+app.use(express.json());
+app.use((req, res, next) => { res.set("x-seen", "yes"); next(); });
+app.get("/u/:id", (req, res) => res.json({ id: req.params.id, q: req.query.q, ip: typeof req.ip }));
+app.post("/p", (req, res) => res.status(201).send(`got ${req.body.k}`));
+app.get("/boom", () => { throw new Error("kaputt"); });
+app.use((err, req, res, next) => { res.status(500).type("text").send("error: " + err.message); });
+const s = await new Promise((r) => { const x = app.listen(0, "127.0.0.1", () => r(x)); });
+const base = `http://127.0.0.1:${s.address().port}`;
+const a = await fetch(base + "/u/7?q=a%20b");
+console.log(a.status, a.headers.get("x-seen"), a.headers.get("content-type"), a.headers.get("etag"), await a.json());
+const b = await fetch(base + "/p", { method: "POST", headers: { "content-type": "application/json" }, body: '{"k":"v"}' });
+console.log(b.status, await b.text(), (await fetch(base + "/none")).status, await (await fetch(base + "/boom")).text());
+s.closeAllConnections?.();
+await new Promise((r) => s.close(r));

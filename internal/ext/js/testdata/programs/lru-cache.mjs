@@ -1,0 +1,11 @@
+import { LRUCache } from "lru-cache";
+const gone = [];
+const c = new LRUCache({ max: 3, ttl: 1000, dispose: (v, k, why) => gone.push([k, why]), fetchMethod: async (k) => "fetched " + k });
+for (const k of ["a", "b", "c"]) c.set(k, k.toUpperCase());
+c.get("a");
+c.set("d", "D");
+console.log([...c.keys()], c.has("b"), gone, await c.fetch("z"), c.size, c.peek("a"), [...c.entries()]);
+c.delete("z");
+c.set("t", 1, { ttl: 5 });
+await new Promise((r) => setTimeout(r, 30));
+console.log(c.get("t"), c.size);

@@ -1,0 +1,10 @@
+import pino from "pino";
+import { Writable } from "node:stream";
+const lines = [];
+const log = pino({ level: "debug", timestamp: false, base: { app: "x" }, redact: ["secret"], serializers: { err: pino.stdSerializers.err } }, new Writable({ write(c, e, cb) { lines.push(JSON.parse(String(c))); cb(); } }));
+log.info({ a: 1, secret: "s" }, "hello %s", "you");
+log.child({ req: 7 }).warn("child");
+log.trace("dropped");
+log.error(Object.assign(new TypeError("bad"), { code: "E" }));
+await new Promise((r) => setTimeout(r, 5));
+console.log(lines.map(({ err, ...l }) => JSON.stringify({ ...l, ...(err ? { err: [err.type, err.message, err.code, typeof err.stack] } : {}) })), log.isLevelEnabled("trace"));

@@ -1,0 +1,2 @@
+import semver from "semver";
+console.log(semver.satisfies("1.2.3", "^1.0.0 || >=3"), semver.inc("1.2.3-beta.1", "prerelease"), ["1.10.0", "1.2.0", "1.2.0-rc.1"].sort(semver.compare), semver.coerce("v2.3 x").version, semver.diff("1.0.0", "1.1.0"), semver.maxSatisfying(["1.1.0", "1.4.2", "2.0.0"], "~1"), semver.valid("a.b"), semver.validRange(">=1 <2 || 3.x"), semver.subset("^1.2", ">=1"), String(new semver.Range("1.x - 2.3")));

@@ -1,0 +1,12 @@
+import * as tar from "tar";
+import fs from "node:fs";
+fs.rmSync("tt", { recursive: true, force: true });
+fs.mkdirSync("tt/in/sub", { recursive: true });
+fs.writeFileSync("tt/in/a.txt", "alpha ".repeat(1000));
+fs.writeFileSync("tt/in/sub/b.txt", "b");
+await tar.create({ gzip: true, file: "tt/x.tgz", cwd: "tt" }, ["in"]);
+const names = [];
+await tar.list({ file: "tt/x.tgz", onReadEntry: (e) => names.push([e.path, e.type, e.size]) });
+fs.mkdirSync("tt/out");
+await tar.extract({ file: "tt/x.tgz", cwd: "tt/out", strip: 1 });
+console.log(names.sort(), fs.readFileSync("tt/out/a.txt", "utf8").length, fs.readdirSync("tt/out").sort());

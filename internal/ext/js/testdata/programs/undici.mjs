@@ -1,0 +1,12 @@
+import { Agent, fetch, request, FormData, Pool } from "undici";
+import { read, serve } from "./_serve.mjs";
+const s = await serve(async (req, res) => { res.setHeader("x-u", req.url); res.statusCode = req.url === "/bad" ? 418 : 200; res.end(req.method + " " + (await read(req))); });
+const { statusCode, headers, body } = await request(s.url + "/a", { method: "PUT", body: "data" });
+console.log(statusCode, headers["x-u"], await body.text());
+console.log((await request(s.url + "/bad")).statusCode);
+const r = await fetch(s.url + "/f", { method: "POST", body: new URLSearchParams({ q: "1" }) });
+console.log(r.status, await r.text(), r.headers.get("x-u"));
+const pool = new Pool(s.url, { connections: 2 });
+console.log(await Promise.all([1, 2, 3].map(async (n) => (await pool.request({ path: "/" + n, method: "GET" })).headers["x-u"])));
+await pool.close();
+await s.close();

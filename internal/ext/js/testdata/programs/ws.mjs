@@ -1,0 +1,12 @@
+import { WebSocketServer, WebSocket } from "ws";
+const s = new WebSocketServer({ port: 0, host: "127.0.0.1" });
+await new Promise((r) => s.on("listening", r));
+s.on("connection", (c, req) => { c.send("path " + req.url); c.on("message", (d, binary) => c.send(binary ? Buffer.from([...d].reverse()) : "echo " + d, { binary })); c.on("close", (code, why) => console.log("server saw", code, String(why))); });
+const c = new WebSocket(`ws://127.0.0.1:${s.address().port}/x?y`);
+const got = [];
+c.on("message", (d, binary) => { got.push(binary ? [...d] : String(d)); if (got.length === 2) c.send(Buffer.from([1, 2, 3])); if (got.length === 3) c.close(4001, "enough"); });
+await new Promise((r) => c.on("open", r));
+c.send("hällo");
+const [code, why] = await new Promise((r) => c.on("close", (...a) => r(a)));
+console.log(got, code, String(why));
+await new Promise((r) => s.close(r));
