@@ -112,7 +112,7 @@ func TestLoginOverTheProtocol(t *testing.T) {
 				"GOOGLE_CLOUD_PROJECT": "my-project", "GOOGLE_CLOUD_LOCATION": "global", "GEMINI_API_KEY": "", "GOOGLE_CLOUD_API_KEY": "", "ANTHROPIC_API_KEY": "",
 				"ANTHROPIC_AUTH_TOKEN": "", "ANTHROPIC_OAUTH_TOKEN": "", "GOOGLE_APPLICATION_CREDENTIALS": "", "CLOUDSDK_CONFIG": t.TempDir(),
 			})
-			p := launch(t, t.TempDir(), t.TempDir(), "isotope", "--mode", "rpc", "--model", c.model, "--no-session")
+			p := launch(t, t.TempDir(), t.TempDir(), "isotope", "--mode", "rpc", "--model", c.model, "--no-session", "--debug-http", "http.log")
 			p.follow()
 			p.send(`{"id":"early","type":"prompt","message":"hi"}`)
 			early := p.until(`"id":"early"`)
@@ -157,7 +157,11 @@ func TestLoginOverTheProtocol(t *testing.T) {
 			}
 			p.closeInput()
 			p.wait()
-			shown := strings.Join(all, "\n") + p.stderr.String()
+			log, err := os.ReadFile(filepath.Join(p.dir, "http.log"))
+			if err != nil || !strings.Contains(string(log), "hello from afar") {
+				t.Errorf("the log: %v\n%s", err, log)
+			}
+			shown := strings.Join(all, "\n") + p.stderr.String() + string(log)
 			for _, secret := range []string{"sk-ant-oat-access", "refresh-1", "refresh-2", "my-client-secret", "topsecret", "code-of-login"} {
 				if strings.Contains(shown, secret) {
 					t.Errorf("%s is shown", secret)
@@ -283,7 +287,7 @@ func TestGoogleDefaultCredentials(t *testing.T) {
 				t.Setenv("CLOUDSDK_CONFIG", t.TempDir())
 				t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", file)
 			}
-			p := launch(t, t.TempDir(), t.TempDir(), "isotope", "--mode", "rpc", "--model", "google-vertex/gemini-2.5-flash", "--no-session")
+			p := launch(t, t.TempDir(), t.TempDir(), "isotope", "--mode", "rpc", "--model", "google-vertex/gemini-2.5-flash", "--no-session", "--debug-http", "http.log")
 			p.follow()
 			for range 2 {
 				p.send(`{"type":"prompt","message":"hi"}`)
@@ -294,6 +298,15 @@ func TestGoogleDefaultCredentials(t *testing.T) {
 			}
 			p.closeInput()
 			p.wantExit(0)
+			log, err := os.ReadFile(filepath.Join(p.dir, "http.log"))
+			if err != nil || !strings.Contains(string(log), "POST https://oauth2.googleapis.com/token") {
+				t.Errorf("the log: %v\n%s", err, log)
+			}
+			for _, secret := range []string{"sk-ant-oat-access", "refresh-0", "secret-of-client", "assertion=", "topsecret"} {
+				if strings.Contains(string(log), secret) {
+					t.Errorf("%s is in the log:\n%s", secret, log)
+				}
+			}
 			far.mu.Lock()
 			defer far.mu.Unlock()
 			if len(far.asks) != 1 || far.asks[0]["grant_type"] != c.grant || len(far.got) != 2 {

@@ -151,6 +151,7 @@ func (c *call) container(ctx context.Context, source string) (keys, error) {
 
 // fetch asks a credential server. The error never holds the secret.
 func (c *call) fetch(ctx context.Context, r wire.Request, secret string) ([]byte, error) {
+	r.Private = true
 	resp, err := c.client.Post(ctx, r)
 	if err == nil {
 		defer resp.Close()

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -64,7 +66,8 @@ func (s setup) send(t *testing.T, times ...time.Duration) (*network, *llm.Error)
 	t.Helper()
 	n := &network{answers: s.answers}
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	p := New(wire.New(wire.Options{Transport: n}), Options{
+	var trace strings.Builder
+	p := New(wire.New(wire.Options{Transport: n, Trace: &trace}), Options{
 		Getenv: func(name string) string {
 			if name == "HOME" {
 				return home
@@ -94,6 +97,11 @@ func (s setup) send(t *testing.T, times ...time.Duration) (*network, *llm.Error)
 		now = now.Add(wait)
 		for _, err := range p.Stream(t.Context(), req) {
 			failed = err
+		}
+	}
+	for _, text := range append(slices.Collect(maps.Values(s.answers)), n.bodies...) {
+		if text != "" && strings.Contains(trace.String(), text) {
+			t.Errorf("--debug-http shows %s in\n%s", text, trace.String())
 		}
 	}
 	return n, llm.AsError(failed)

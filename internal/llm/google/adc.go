@@ -162,7 +162,7 @@ func (c *credentials) fetch(ctx context.Context, client *wire.Client, now time.T
 	}
 	resp, err := client.Post(ctx, wire.Request{
 		URL: c.TokenURL, Header: wire.Headers(map[string]string{"Content-Type": "application/x-www-form-urlencoded"}),
-		Body: []byte(form.Encode()),
+		Body: []byte(form.Encode()), Private: true,
 	})
 	if err != nil {
 		return accessToken{}, tokenError(llm.AsError(err), secrets)

@@ -98,6 +98,9 @@ type Request struct {
 	URL    string
 	Header http.Header
 	Body   any
+	// Private says that the bodies are credentials, as those of a token server: no trace
+	// shows them.
+	Private bool
 	// FirstByte and Idle override the client's limits; 0 keeps them.
 	FirstByte, Idle time.Duration
 	// Explain words an error status the way the protocol's clients know it and
@@ -123,6 +126,9 @@ func (c *Client) Post(ctx context.Context, r Request) (*Response, error) {
 	body, err := encode(r.Body)
 	if err != nil {
 		return nil, &llm.Error{Kind: llm.ErrBadRequest, Message: "encoding the request: " + err.Error(), Err: err}
+	}
+	if r.Private {
+		ctx = context.WithValue(ctx, private{}, true)
 	}
 	inner, cancel := context.WithCancelCause(ctx)
 	s := &Response{

@@ -45,7 +45,10 @@ func (t *trace) RoundTrip(r *http.Request) (*http.Response, error) {
 	begun := t.now()
 	x.line(">", fmt.Sprintf("%s %s %s", begun.UTC().Format(time.RFC3339Nano), r.Method, shownURL(r.URL)))
 	x.header(">", r.Header)
-	if r.GetBody != nil {
+	hidden := r.Context().Value(private{}) != nil
+	if hidden {
+		x.line(">", textPrivate)
+	} else if r.GetBody != nil {
 		if body, err := r.GetBody(); err == nil {
 			text, _ := io.ReadAll(body)
 			x.line(">", string(text))
@@ -59,6 +62,10 @@ func (t *trace) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	x.line("<", fmt.Sprintf("%s after %d ms", resp.Status, took))
 	x.header("<", resp.Header)
+	if hidden {
+		x.line("<", textPrivate)
+		return resp, nil
+	}
 	resp.Body = &tracedBody{ReadCloser: resp.Body, x: x}
 	return resp, nil
 }
@@ -85,6 +92,12 @@ func shownURL(u *url.URL) string {
 	}
 	return shown.String()
 }
+
+// private marks the context of a request whose bodies are credentials.
+type private struct{}
+
+// textPrivate stands in a trace for a body that is a credential.
+const textPrivate = "[a body with credentials]"
 
 // exchangeTrace is one request and its answer.
 type exchangeTrace struct {

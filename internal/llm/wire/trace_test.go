@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -44,6 +45,28 @@ func TestTrace(t *testing.T) {
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+}
+
+// Of a request for a credential and its answer only the frame is shown, whatever becomes
+// of it.
+func TestTraceOfPrivateRequests(t *testing.T) {
+	for _, status := range []int{http.StatusOK, http.StatusBadRequest} {
+		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.WriteHeader(status)
+			io.WriteString(w, `{"access_token":"topsecret"}`)
+		}))
+		var out bytes.Buffer
+		resp, err := New(Options{Trace: &out}).Post(t.Context(), Request{URL: srv.URL, Body: []byte("refresh_token=topsecret"), Private: true})
+		if err == nil {
+			io.ReadAll(resp)
+			resp.Close()
+		}
+		srv.Close()
+		got := out.String()
+		if strings.Contains(got, "topsecret") || !strings.Contains(got, "1> "+textPrivate+"\n") || !strings.Contains(got, "1< "+textPrivate+"\n") || !strings.Contains(got, "1< "+strconv.Itoa(status)+" ") {
+			t.Errorf("%d:\n%s", status, got)
 		}
 	}
 }
