@@ -10,7 +10,7 @@ import (
 // the goroutine that ranges over the stream and is not safe for concurrent use.
 // Adding n bytes of deltas costs O(n) in all.
 type Builder struct {
-	model  *Model
+	prices ModelCost
 	msg    AssistantMessage
 	blocks []*building
 	usage  *Usage // priced; replaced, never changed, so that events may hold it
@@ -29,9 +29,9 @@ type building struct {
 // since 1970).
 func NewBuilder(m *Model, level ThinkingLevel, now int64) *Builder {
 	return &Builder{
-		model: m,
-		usage: &Usage{},
-		ids:   map[string]bool{},
+		prices: m.Cost,
+		usage:  &Usage{},
+		ids:    map[string]bool{},
 		msg: AssistantMessage{
 			Content: Content{}, API: m.API, Provider: m.Provider, Model: m.ID,
 			StopReason: StopPending, Timestamp: now, ThinkingLevel: level,
@@ -135,8 +135,11 @@ func (b *Builder) meta(e Event) {
 	if e.EndTurn != nil {
 		b.msg.EndTurn = e.EndTurn
 	}
+	if e.Prices != nil {
+		b.prices = *e.Prices
+	}
 	if e.Usage != nil {
-		u := e.Usage.Price(b.model)
+		u := e.Usage.Price(b.prices)
 		b.usage = &u
 	}
 }

@@ -85,6 +85,17 @@ func (c ModelCost) at(inputTokens int64) Rates {
 	return rates
 }
 
+// Times returns the price list with all prices multiplied.
+func (c ModelCost) Times(factor float64) ModelCost {
+	out := ModelCost{factor * c.Input, factor * c.Output, factor * c.CacheRead, factor * c.CacheWrite, nil}
+	for _, t := range c.Tiers {
+		out.Tiers = append(out.Tiers, CostTier{
+			t.InputTokensAbove, factor * t.Input, factor * t.Output, factor * t.CacheRead, factor * t.CacheWrite,
+		})
+	}
+	return out
+}
+
 // AcceptsImages reports whether the model takes pictures as input.
 func (m *Model) AcceptsImages() bool { return slices.Contains(m.Input, "image") }
 

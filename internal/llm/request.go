@@ -91,6 +91,9 @@ type Event struct {
 	ResponseID    string
 	ResponseModel string
 	Usage         *Usage // unpriced
+	// Prices are those of this answer, from here on, where they are not the model's:
+	// another model answered, or the provider has tiers of service.
+	Prices        *ModelCost
 	StopReason    StopReason
 	RawStopReason string
 	EndTurn       *bool

@@ -24,18 +24,26 @@ type Cost struct {
 	TotalFromProvider *bool   `json:"totalFromProvider,omitzero"`
 }
 
-// Price returns u with TotalTokens and Cost computed from m's prices. A total that
+// longWrite is what a token costs that is written to a cache of an hour, in tokens of
+// input.
+const longWrite = 2
+
+// Price returns u with TotalTokens and Cost computed from a price list. A total that
 // the provider reported (TotalFromProvider true) is kept.
-func (u Usage) Price(m *Model) Usage {
+func (u Usage) Price(prices ModelCost) Usage {
 	u.TotalTokens = u.Input + u.Output + u.CacheRead + u.CacheWrite
 	fromProvider := u.Cost.TotalFromProvider != nil && *u.Cost.TotalFromProvider
 	total := u.Cost.Total
-	rate := m.Cost.at(u.Input + u.CacheRead + u.CacheWrite)
+	rate := prices.at(u.Input + u.CacheRead + u.CacheWrite)
+	var hour int64
+	if u.CacheWrite1h != nil {
+		hour = *u.CacheWrite1h
+	}
 	u.Cost = Cost{
 		Input:             rate.Input / 1e6 * float64(u.Input),
 		Output:            rate.Output / 1e6 * float64(u.Output),
 		CacheRead:         rate.CacheRead / 1e6 * float64(u.CacheRead),
-		CacheWrite:        rate.CacheWrite / 1e6 * float64(u.CacheWrite),
+		CacheWrite:        (rate.CacheWrite*float64(u.CacheWrite-hour) + rate.Input*longWrite*float64(hour)) / 1e6,
 		TotalFromProvider: &fromProvider,
 	}
 	u.Cost.Total = u.Cost.Input + u.Cost.Output + u.Cost.CacheRead + u.Cost.CacheWrite

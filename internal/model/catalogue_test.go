@@ -1,8 +1,12 @@
 package model
 
 import (
+	"os"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/isotope-agent/isotope/internal/jsonx"
 	"github.com/isotope-agent/isotope/internal/llm"
 )
 
@@ -74,4 +78,73 @@ func BenchmarkDecode(b *testing.B) {
 			New(Options{}).All()
 		}
 	})
+}
+
+// Every model has what the facts say of it: prices with their tiers, windows, levels,
+// inputs, flags, headers.
+func TestCatalogueSaysWhatTheFactsSay(t *testing.T) {
+	data, err := os.ReadFile("../../../shared/data/catalogue/models.json")
+	if err != nil {
+		t.Skip("no shared facts here")
+	}
+	var facts struct {
+		Providers []struct {
+			ID      string           `json:"id"`
+			API     string           `json:"api"`
+			BaseURL string           `json:"baseUrl"`
+			Models  []map[string]any `json:"models"`
+		} `json:"providers"`
+	}
+	if err := jsonx.Unmarshal(data, &facts); err != nil {
+		t.Fatal(err)
+	}
+	idx, err := catalogue()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, p := range facts.Providers {
+		models, err := idx.Providers[i].decode()
+		if err != nil || len(models) != len(p.Models) || idx.Providers[i].ID != p.ID {
+			t.Fatalf("%s: %d models of %s, want %d (%v)", p.ID, len(models), idx.Providers[i].ID, len(p.Models), err)
+		}
+		for j, m := range models {
+			want := p.Models[j]
+			for _, unused := range []string{"lab", "enabled", "providers", "free"} { // of the service radius
+				delete(want, unused)
+			}
+			for name, inherited := range map[string]string{"api": p.API, "baseUrl": p.BaseURL} {
+				if want[name] == nil {
+					want[name] = inherited
+				}
+			}
+			if got := factsOf(t, m, want["headers"]); !cmp.Equal(want, got) {
+				t.Errorf("%s (-facts +catalogue):\n%s", m.Ref(), cmp.Diff(want, got))
+			}
+		}
+	}
+}
+
+// factsOf returns a model as the facts state one.
+func factsOf(t *testing.T, m *llm.Model, headers any) map[string]any {
+	t.Helper()
+	text, err := jsonx.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]any{}
+	if err := jsonx.Unmarshal(text, &got); err != nil {
+		t.Fatal(err)
+	}
+	delete(got, "provider")
+	if compat, ok := got["compat"].(map[string]any); ok {
+		delete(compat, "supportsGrammarTools") // our own alias
+	}
+	if headers != nil {
+		all := map[string]any{}
+		for name, value := range m.Headers {
+			all[name] = value
+		}
+		got["headers"] = all
+	}
+	return got
 }

@@ -49,7 +49,7 @@ func (p *provider) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.E
 			return
 		}
 		defer resp.Close()
-		s := &stream{ctx: ctx, resp: resp, req: req, level: c.level, yield: yield}
+		s := &stream{ctx: ctx, resp: resp, req: req, level: c.level, prices: c.prices, yield: yield}
 		s.run()
 	}
 }

@@ -63,3 +63,20 @@ func TestCompatFlags(t *testing.T) {
 		},
 	})
 }
+
+// An answer of a fallback model has that model's prices; any other model's has the request's.
+func TestFallbacksArePriced(t *testing.T) {
+	for answered, want := range map[string]float64{"mock": 3, "calmer": 1, "elsewhere": 3, "unknown": 3} {
+		req := protocol().Request()
+		req.Model.Cost = llm.ModelCost{Input: 3}
+		req.Model.Compat = jsonx.Raw(`{"allowedFallbackModels":[{"provider":"mock-anthropic","model":"calmer","cost":{"input":1}},{"provider":"other","model":"elsewhere","cost":{"input":2}}]}`)
+		body := `event: message_start` + "\n" +
+			`data: {"type":"message_start","message":{"id":"m","model":"` + answered + `","usage":{"input_tokens":1000000,"output_tokens":0}}}` + "\n\n" +
+			`event: message_delta` + "\n" + `data: {"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":7}}` + "\n\n" +
+			`event: message_stop` + "\n" + `data: {"type":"message_stop"}` + "\n\n"
+		r := protocol().Stream(t, &llmtest.Answer{Pieces: [][]byte{[]byte(body)}}, req)
+		if got := r.Message.Usage.Cost.Total; r.Err != nil || got != want {
+			t.Errorf("%s answers: costs %v, want %v (%v)", answered, got, want, r.Err)
+		}
+	}
+}

@@ -27,15 +27,15 @@ const (
 
 // compat are the flags of Model.Compat that this protocol knows.
 type compat struct {
-	Eager            *bool      `json:"supportsEagerToolInputStreaming"`
-	LongCache        *bool      `json:"supportsLongCacheRetention"`
-	CacheOnTools     *bool      `json:"supportsCacheControlOnTools"`
-	SessionAffinity  *bool      `json:"sendSessionAffinityHeaders"`
-	AffinityFormat   string     `json:"sessionAffinityFormat"`
-	EmptySignature   bool       `json:"allowEmptySignature"`
-	AdaptiveThinking bool       `json:"forceAdaptiveThinking"`
-	MidConvoEffort   bool       `json:"supportsMidConvoEffort"`
-	Fallbacks        []fallback `json:"allowedFallbackModels"`
+	Eager            *bool     `json:"supportsEagerToolInputStreaming"`
+	LongCache        *bool     `json:"supportsLongCacheRetention"`
+	CacheOnTools     *bool     `json:"supportsCacheControlOnTools"`
+	SessionAffinity  *bool     `json:"sendSessionAffinityHeaders"`
+	AffinityFormat   string    `json:"sessionAffinityFormat"`
+	EmptySignature   bool      `json:"allowEmptySignature"`
+	AdaptiveThinking bool      `json:"forceAdaptiveThinking"`
+	MidConvoEffort   bool      `json:"supportsMidConvoEffort"`
+	Fallbacks        []allowed `json:"allowedFallbackModels"`
 }
 
 // on returns a flag, or def when it is not set.
@@ -206,6 +206,17 @@ func (c *call) think() {
 	c.thinking = &thinking{Type: "enabled", Budget: budget, Display: thinkingDisplay}
 }
 
+// prices returns those of another model of this provider that may answer in place of the
+// request's, nil for all others.
+func (c *call) prices(model string) *llm.ModelCost {
+	for _, a := range c.compat.Fallbacks {
+		if m := c.req.Model; a.Model == model && a.Model != m.ID && a.Provider == m.Provider {
+			return &a.Cost
+		}
+	}
+	return nil
+}
+
 // effort returns the effort of a level for models that decide themselves how much to
 // think.
 func effort(m *llm.Model, l llm.ThinkingLevel) string {
@@ -254,6 +265,12 @@ type (
 	fallback struct {
 		Model string `json:"model"`
 	}
+	// allowed is a fallback as models.json states it: with its prices.
+	allowed struct {
+		Provider string        `json:"provider"`
+		Model    string        `json:"model"`
+		Cost     llm.ModelCost `json:"cost"`
+	}
 	tool struct {
 		Name        string        `json:"name"`
 		Description string        `json:"description"`
@@ -274,9 +291,13 @@ type (
 
 // body returns the request's body.
 func (c *call) body() *requestBody {
+	var fallbacks []fallback
+	for _, a := range c.compat.Fallbacks {
+		fallbacks = append(fallbacks, fallback{a.Model})
+	}
 	return &requestBody{
 		Model: c.req.Model.ID, Messages: c.messages(), MaxTokens: c.maxTokens, Stream: true,
-		System: c.system(), Tools: c.tools(), Thinking: c.thinking, Output: c.output, Fallbacks: c.compat.Fallbacks,
+		System: c.system(), Tools: c.tools(), Thinking: c.thinking, Output: c.output, Fallbacks: fallbacks,
 	}
 }
 

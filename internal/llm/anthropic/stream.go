@@ -18,6 +18,8 @@ type stream struct {
 	req   *llm.Request
 	level string
 	yield func(llm.Event, error) bool
+	// prices returns those of a model that answers in place of the request's, nil for none.
+	prices func(model string) *llm.ModelCost
 
 	left    bool // the consumer left the loop, or the sequence has ended
 	begun   bool // the first event was sent
@@ -118,6 +120,7 @@ func (s *stream) start(m *start) {
 	e := llm.Event{Kind: llm.EventMeta, ProviderLevel: s.level}
 	if m != nil {
 		e.ResponseID, e.ResponseModel = string(m.ID), string(m.Model)
+		e.Prices = s.prices(e.ResponseModel)
 		e.Usage = s.count(m.Usage)
 	}
 	s.begun = true

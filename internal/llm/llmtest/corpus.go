@@ -2,6 +2,7 @@ package llmtest
 
 import (
 	"bytes"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -116,6 +117,9 @@ func RunCorpus(t *testing.T, p Protocol, c Corpus) {
 	var index []indexItem
 	readJSON(t, filepath.Join(dir, "index.json"), &index)
 	stops := readStops(t, string(p.Model.API))
+	m := *p.Model
+	m.Cost = corpusPrices
+	p.Model = &m
 	n := 0
 	for _, it := range index {
 		if it.Kind == "http-error" || !slices.Contains(c.APIs, it.API) {
@@ -145,8 +149,40 @@ func RunCorpus(t *testing.T, p Protocol, c Corpus) {
 	}
 }
 
+// corpusPrices has a tier that some recordings reach and most do not.
+var corpusPrices = llm.ModelCost{Input: 2, Output: 8, CacheRead: 0.5, CacheWrite: 2.5, Tiers: []llm.CostTier{
+	{InputTokensAbove: 1000, Input: 4, Output: 16, CacheRead: 1, CacheWrite: 5},
+}}
+
+// bill returns what an answer costs in millionths of a dollar by the tokens that the index
+// expects of it.
+func bill(u *Tokens, hour int64) float64 {
+	factor := int64(1)
+	if u.Input+u.CacheRead+u.CacheWrite > 1000 {
+		factor = 2
+	}
+	half := factor * (4*u.Input + 16*u.Output + u.CacheRead + 5*(u.CacheWrite-hour) + 8*hour)
+	return float64(half) / 2
+}
+
+// checkBill compares the cost of an answer with the usage that the index expects.
+func checkBill(t *testing.T, u llm.Usage, want *Tokens) {
+	t.Helper()
+	if want == nil || u.Cost.TotalFromProvider != nil && *u.Cost.TotalFromProvider {
+		return
+	}
+	var hour int64
+	if u.CacheWrite1h != nil {
+		hour = *u.CacheWrite1h
+	}
+	if got, want := u.Cost.Total*1e6, bill(want, hour); math.Abs(got-want) > 1e-6 {
+		t.Errorf("costs %v millionths of a dollar, want %v", got, want)
+	}
+}
+
 func (p Protocol) corpusItem(t *testing.T, body []byte, want Expected) {
 	r := p.Play(t, body)
+	checkBill(t, r.Message.Usage, want.Usage)
 	if diff := cmp.Diff(want, actual(t, r, want), cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("(-want +got):\n%s\nerror: %v", diff, r.Err)
 	}

@@ -46,6 +46,9 @@ func refusal(t *testing.T, name string) func(*llmtest.Expected) {
 
 func TestCorpus(t *testing.T) {
 	done := llmtest.Deviation{Why: "[DONE] after a complete call: dialects.md, last row", Apply: stop(llm.StopToolUse)}
+	apart := llmtest.Deviation{Why: "the server counts reasoning apart; it is billed as output", Apply: func(e *llmtest.Expected) {
+		e.Usage.Output += *e.Usage.Reasoning
+	}}
 	llmtest.RunCorpus(t, protocol(), llmtest.Corpus{
 		APIs:  []string{"openai-chat"},
 		Other: map[string]string{"azure-openai/json-content-filter": ""},
@@ -55,6 +58,9 @@ func TestCorpus(t *testing.T) {
 			"snowflake/text-no-finish-reason": {Why: "[DONE] after text: dialects.md, last row", Apply: stop(llm.StopEnd)},
 			"openai/chat-refusal":             {Why: "a refusal is shown", Apply: refusal(t, "openai/chat-refusal")},
 			"openai/chat-refusal-logprobs":    {Why: "a refusal is shown", Apply: refusal(t, "openai/chat-refusal-logprobs")},
+			"xai/reasoning-text":              apart,
+			"xai/reasoning-tool":              apart,
+			"xai/tools-parallel":              apart,
 			"cloudflare/text": {Why: "a last usage of zeros does not take back an earlier one", Apply: func(e *llmtest.Expected) {
 				e.Usage = &llmtest.Tokens{Input: 45, Output: 2}
 			}},

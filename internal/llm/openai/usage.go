@@ -15,6 +15,7 @@ import (
 type usage struct {
 	PromptTokens      jsonx.Raw    `json:"prompt_tokens"`
 	CompletionTokens  jsonx.Raw    `json:"completion_tokens"`
+	TotalTokens       jsonx.Raw    `json:"total_tokens"`
 	ReasoningTokens   jsonx.Raw    `json:"reasoning_tokens"`
 	CacheHitTokens    jsonx.Raw    `json:"prompt_cache_hit_tokens"`
 	CachedTokens      jsonx.Raw    `json:"cached_tokens"`
@@ -53,7 +54,8 @@ func tokens(raws ...jsonx.Raw) int64 {
 }
 
 // parseUsage returns the usage in raw, nil when there is none. Input leaves out what
-// was read from and written to the cache.
+// was read from and written to the cache. Output has the reasoning: some servers (xAI)
+// count that apart, which their total tells.
 func parseUsage(raw jsonx.Raw, m *llm.Model) *llm.Usage {
 	if len(raw) == 0 || raw[0] != '{' {
 		return nil
@@ -71,6 +73,9 @@ func parseUsage(raw jsonx.Raw, m *llm.Model) *llm.Usage {
 		CacheRead:  tokens(u.PromptDetails.CachedTokens, u.CacheHitTokens, u.CachedTokens),
 		CacheWrite: tokens(u.PromptDetails.CacheWriteTokens),
 		Reasoning:  &reasoning,
+	}
+	if total := tokens(u.TotalTokens); reasoning > 0 && total == tokens(u.PromptTokens)+out.Output+reasoning {
+		out.Output += reasoning
 	}
 	out.Input = max(0, tokens(u.PromptTokens)-out.CacheRead-out.CacheWrite)
 	if m.Provider == "openrouter" || strings.Contains(m.BaseURL, "openrouter.ai") {

@@ -125,3 +125,33 @@ func TestToldEffortIsKept(t *testing.T) {
 		}
 	}
 }
+
+// OpenAI says in which tier of service a request was served; each has its price.
+func TestTiersOfServiceArePriced(t *testing.T) {
+	for _, tt := range []struct {
+		api, model, tier string
+		want             float64 // dollars for a million tokens of output
+	}{
+		{llm.APIOpenAIResponses, "m", "", 8},
+		{llm.APIOpenAIResponses, "m", "default", 8},
+		{llm.APIOpenAIResponses, "m", "flex", 4},
+		{llm.APIOpenAIResponses, "m", "priority", 16},
+		{llm.APIOpenAIResponses, "m", "fast", 16},
+		{llm.APIOpenAIResponses, "gpt-5.5", "priority", 20},
+		{llm.APICodexResponses, "m", "priority", 16},
+		{llm.APICodexResponses, "m", "fast", 8},
+		{llm.APIAzureResponses, "m", "priority", 8},
+	} {
+		p := map[string]llmtest.Protocol{
+			llm.APIOpenAIResponses: protocol(), llm.APICodexResponses: codexProtocol(), llm.APIAzureResponses: azureProtocol(nil),
+		}[tt.api]
+		req := p.Request()
+		req.Model.ID, req.Model.Cost = tt.model, llm.ModelCost{Input: 2, Output: 8}
+		answer := `data: {"type":"response.completed","response":{"id":"r","status":"completed","service_tier":"` + tt.tier +
+			`","usage":{"input_tokens":0,"output_tokens":1000000,"total_tokens":1000000},"output":[]}}` + "\n\n"
+		r := p.Stream(t, &llmtest.Answer{Pieces: [][]byte{[]byte(answer)}}, req)
+		if got := r.Message.Usage.Cost.Total; r.Err != nil || got != tt.want {
+			t.Errorf("%s, %s, %q: costs %v, want %v (%v)", tt.api, tt.model, tt.tier, got, tt.want, r.Err)
+		}
+	}
+}

@@ -155,9 +155,11 @@ type response struct {
 	IncompleteDetails struct {
 		Reason jsonx.Raw `json:"reason"`
 	} `json:"incomplete_details"`
-	Output  jsonx.Raw `json:"output"`
-	Usage   jsonx.Raw `json:"usage"`
-	EndTurn jsonx.Raw `json:"end_turn"`
+	Output jsonx.Raw `json:"output"`
+	Usage  jsonx.Raw `json:"usage"`
+	// ServiceTier is how fast and at which price the request was served.
+	ServiceTier jsonx.Raw `json:"service_tier"`
+	EndTurn     jsonx.Raw `json:"end_turn"`
 }
 
 func decodeResponse(raw jsonx.Raw) *response {
@@ -219,4 +221,22 @@ func (r *response) usage() *llm.Usage {
 		CacheRead: int64(u.InputDetails.Cached), CacheWrite: int64(u.InputDetails.CacheWrite),
 		Reasoning: &reasoning,
 	}
+}
+
+// prices returns those of an answer that was served in a tier of OpenAI's own, nil when
+// they are the model's.
+func (s *stream) prices(tier string) *llm.ModelCost {
+	factor := 2.0
+	switch {
+	case s.model.API == llm.APIAzureResponses:
+		return nil
+	case tier == "flex":
+		factor = 0.5
+	case tier != "priority" && (tier != "fast" || s.model.API == llm.APICodexResponses):
+		return nil
+	case s.model.ID == "gpt-5.5":
+		factor = 2.5
+	}
+	prices := s.model.Cost.Times(factor)
+	return &prices
 }

@@ -195,7 +195,7 @@ func (s *stream) terminal(r *response, status string) {
 	}
 	raw := r.rawStop(status)
 	if u := r.usage(); u != nil {
-		s.Emit(llm.Event{Kind: llm.EventMeta, Usage: u})
+		s.Emit(llm.Event{Kind: llm.EventMeta, Usage: u, Prices: s.prices(text(r.ServiceTier))})
 	}
 	unfinished := s.settle(r.items())
 	reason, err := s.stop(r, status)
