@@ -108,6 +108,7 @@ func TestScripts(t *testing.T) {
 			"jsonl":  cmdJSONLines,
 			"digest": cmdDigest,
 			"tree":   cmdTree,
+			"expand": cmdExpand,
 			"picture": func(ts *testscript.TestScript, _ bool, args []string) {
 				ts.Check(os.WriteFile(ts.MkAbs(args[0]), tinyPNG(), 0o600))
 			},
@@ -225,6 +226,14 @@ func cmdTree(ts *testscript.TestScript, _ bool, args []string) {
 		fmt.Fprintln(ts.Stdout(), filepath.ToSlash(rel))
 		return err
 	}))
+}
+
+// cmdExpand replaces variables in files: expand FILE…
+func cmdExpand(ts *testscript.TestScript, _ bool, args []string) {
+	for _, name := range args {
+		text := os.Expand(ts.ReadFile(name), ts.Getenv)
+		ts.Check(os.WriteFile(ts.MkAbs(name), []byte(text), 0o600))
+	}
 }
 
 // tinyPNG is a picture of one pixel.
