@@ -24,6 +24,7 @@ const (
 	ruleShell    = "No tool for listing or searching is active: use bash (ls, find, grep) for that."
 	ruleShort    = "Answer briefly and to the point."
 	rulePaths    = "Name the files you speak of by their paths."
+	aboutProgram = "About %s itself: %s --help tells of its options, %s schema --settings of its settings. Look there only when the user asks about it."
 	contextIntro = "What the user and the project ask of you:"
 	skillsIntro  = "A skill is a set of instructions for one kind of task. When a task fits a skill's description, load its file with the %s tool and follow it. Paths in it are relative to the folder of that file; give tools absolute paths."
 )
@@ -32,7 +33,7 @@ const (
 type Options struct {
 	// Program names the program in the preamble.
 	Program string
-	// Custom replaces preamble, tools and rules when it is not empty.
+	// Custom replaces preamble, tools, rules and docs when it is not empty.
 	Custom string
 	// Append is added after them.
 	Append []string
@@ -63,6 +64,9 @@ func Build(o Options) string {
 		b.WriteString(strings.ReplaceAll(preamble, "%s", o.Program))
 		section(&b, "tools", toolList(o.Tools))
 		section(&b, "rules", rules(o.Tools))
+		if active(o.Tools, "bash") {
+			section(&b, "docs", strings.ReplaceAll(aboutProgram, "%s", o.Program))
+		}
 	}
 	section(&b, "addendum", strings.Join(o.Append, "\n\n"))
 	section(&b, "project_context", contextText(o.Context))

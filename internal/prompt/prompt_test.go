@@ -61,6 +61,10 @@ There may be more tools than these.
 - Name the files you speak of by their paths.
 </rules>
 
+<docs>
+About isotope itself: isotope --help tells of its options, isotope schema --settings of its settings. Look there only when the user asks about it.
+</docs>
+
 <addendum>
 one
 
@@ -106,6 +110,7 @@ func TestBuildVariants(t *testing.T) {
 	}{
 		{name: "replaced", options: Options{Custom: "Mine.", Append: []string{"More."}, Tools: []tool.Tool{fake{plain{"read"}, "x", nil}}, Cwd: "/w"}, whole: "Mine.\n\n<addendum>\nMore.\n</addendum>\n\n<cwd>\n/w\n</cwd>"},
 		{name: "no tools", options: Options{Cwd: "/w"}, has: "<tools>\n(none)\n"},
+		{name: "docs that nothing can read", options: Options{Tools: []tool.Tool{plain{"read"}}}, lacks: "<docs>"},
 		{name: "search tools", options: Options{Tools: []tool.Tool{plain{"bash"}, plain{"grep"}}}, lacks: "use bash"},
 		{name: "skills through bash", options: Options{Skills: skills, Tools: []tool.Tool{plain{"bash"}}}, has: "with the bash tool"},
 		{name: "skills that nothing can read", options: Options{Skills: skills, Tools: []tool.Tool{plain{"write"}}}, lacks: "<skills>"},
@@ -163,6 +168,34 @@ func TestContextFiles(t *testing.T) {
 	s.NoContext = true
 	if got := s.Load().Context; len(got) != 0 {
 		t.Errorf("--no-context-files: %v", got)
+	}
+}
+
+// Of the names of context files that a folder has, the strongest counts; every one of
+// them counts alone.
+func TestContextNames(t *testing.T) {
+	names := contextNames()
+	for i, name := range names {
+		files := map[string]string{}
+		for _, weaker := range names[i:] {
+			if runtime.GOOS == "linux" || !strings.EqualFold(weaker, name) || weaker == name { // elsewhere the two endings are one file
+				files[weaker] = "this is " + weaker
+			}
+		}
+		for _, all := range []map[string]string{files, {name: files[name]}} {
+			dir := tree(t, all)
+			got := relative(dir, Sources{Cwd: dir}.Load().Context)
+			if len(got) != 1 || !strings.HasSuffix(got[0], ": this is "+name) {
+				t.Errorf("of %d files, the first being %s: %q", len(all), name, got)
+			}
+		}
+	}
+	if len(names) != 5 {
+		t.Errorf("%d names", len(names))
+	}
+	dir := tree(t, map[string]string{"AGENTS.md/x": "a folder", "CLAUDE.md": "a file"})
+	if got := relative(dir, Sources{Cwd: dir}.Load().Context); len(got) != 1 || got[0] != "CLAUDE.md: a file" {
+		t.Errorf("a folder of that name: %q", got)
 	}
 }
 
