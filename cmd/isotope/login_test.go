@@ -232,6 +232,18 @@ func TestLoginIsCancelled(t *testing.T) {
 	p.wantExit(0)
 }
 
+// The address that the browser is awaited on can be another one.
+func TestCallbackHost(t *testing.T) {
+	setenv(t, map[string]string{"GOOGLE_OAUTH_CLIENT_ID": "my-client", "GOOGLE_CLOUD_PROJECT": "p", "PI_OAUTH_CALLBACK_HOST": "192.0.2.1"}) // nobody's
+	p := start(t, "--mode", "rpc", "--model", "scripted/demo", "--no-session")
+	r := p.answer(`{"type":"login_provider","provider":"google","authType":"oauth"}`)
+	if !strings.Contains(r, `"success":false`) || !strings.Contains(r, "Google: waiting for the browser: listen tcp 192.0.2.1:") {
+		t.Errorf("%s", r)
+	}
+	p.closeInput()
+	p.wantExit(0)
+}
+
 // Google's default credentials need no login: those of gcloud, and the key of a service
 // account. Tokens are asked for once, and are shown nowhere.
 func TestGoogleDefaultCredentials(t *testing.T) {

@@ -85,9 +85,10 @@ func newApp(f *flags, argv0 string, std stdio, lim limits) (*app, error) {
 		Files: in(a.dirs, "models.json"), HasKey: func(p string) bool { return a.keys.Has(p) },
 		Allowed: func(p string) ([]string, bool) { return a.keys.AvailableModels(p) },
 	})
+	callback, _ := a.dialect.Getenv("OAUTH_CALLBACK_HOST", a.env)
 	a.keys = auth.New(auth.Options{
 		Files: in(a.dirs, "auth.json"), Env: a.env, Config: a.models.RequestConfig, Known: a.models.Known,
-		Program: dialect.Isotope, Flow: auth.FlowOptions{DeviceID: a.deviceID, Transport: a.network},
+		Program: dialect.Isotope, Flow: auth.FlowOptions{DeviceID: a.deviceID, Transport: a.network, CallbackHost: callback},
 	})
 	a.enter(a.started)
 	a.providers = newProviders(a)
