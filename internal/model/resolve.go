@@ -377,7 +377,7 @@ func best(models []*llm.Model) *llm.Model {
 	}
 	var top *llm.Model
 	for _, m := range lines {
-		if top == nil || m.ID > top.ID {
+		if top == nil || collate(m.ID, top.ID) > 0 {
 			top = m
 		}
 	}
@@ -385,17 +385,19 @@ func best(models []*llm.Model) *llm.Model {
 }
 
 // splitProvider cuts "provider/rest" with the longest provider among the models that
-// fits; ids of providers may have slashes.
+// fits; ids of providers may have slashes, and there may be blanks around the slash.
 func splitProvider(text string, models []*llm.Model) (providerID, rest string) {
+	rest = text
 	for _, m := range models {
-		if len(m.Provider) > len(providerID) && hasPrefixFold(text, m.Provider+"/") {
-			providerID = m.Provider
+		if len(m.Provider) <= len(providerID) || !hasPrefixFold(text, m.Provider) {
+			continue
+		}
+		after, ok := strings.CutPrefix(strings.TrimLeft(text[len(m.Provider):], " "), "/")
+		if after = strings.TrimSpace(after); ok && after != "" {
+			providerID, rest = m.Provider, after
 		}
 	}
-	if providerID == "" {
-		return "", text
-	}
-	return providerID, strings.TrimSpace(text[len(providerID)+1:])
+	return providerID, rest
 }
 
 // splitLevel cuts ":level" off when it is a level.

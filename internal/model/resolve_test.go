@@ -30,6 +30,7 @@ func TestResolve(t *testing.T) {
 		{name: "level after a level word", flags: Flags{Model: "x:high:low"}, want: "gate/way/x:high @low"},
 		{name: "provider with a slash", flags: Flags{Model: "gate/way/odd[1m]"}, want: "gate/way/odd[1m]"},
 		{name: "case", flags: Flags{Model: "CHAT/Small"}, want: "chat/small"},
+		{name: "blanks around the slash", flags: Flags{Model: "chat / org/deep-model:high"}, keys: "chat", want: "chat/org/deep-model @high"},
 		{name: "blanks", flags: Flags{Model: " chat/small "}, keys: "chat", want: "chat/small"},
 		{name: "provider flag", flags: Flags{Provider: "Messages", Model: "think"}, keys: "chat", want: "messages/think"},
 		{name: "provider flag and prefix", flags: Flags{Provider: "chat", Model: "chat/think"}, want: "chat/think"},
@@ -115,6 +116,10 @@ func TestResolveWithTheCatalogue(t *testing.T) {
 		{"anthropic/opus", "", "anthropic/claude-opus-5-5"},
 		{"openrouter/anthropic/claude-opus-5:high", "openrouter", "openrouter/anthropic/claude-opus-5"},
 		{"gpt-6.2-sol", "openai", "openai/gpt-6.2-sol"},
+		// Signs sort before digits and letters, capitals with small letters.
+		{"openrouter/google/gemini", "", "openrouter/google/gemini-nano-banana-2.1"},
+		{"openrouter/ai/gpt-5.4-nano", "", "openrouter/openai/gpt-5.4-nano:batch"},
+		{"tencent/h", "", "huggingface/tencent/Hy4-preview"},
 	}
 	for _, tt := range tests {
 		sel, err := registry(t, "", strings.Fields(tt.keys)...).Resolve(Flags{Model: tt.model})
@@ -149,6 +154,8 @@ func TestScope(t *testing.T) {
 		{name: "glob over refs", patterns: []string{"chat/*:high"}, want: []string{"chat/small @high", "chat/think @high", "gate/way/chat/small @high"}},
 		{name: "glob over ids", patterns: []string{"LINE*"}, want: []string{"messages/line-20250101", "messages/line-20260101", "messages/line"}},
 		{name: "glob over folders", patterns: []string{"**/deep-*"}, want: []string{"chat/org/deep-model"}},
+		{name: "turned round", patterns: []string{"!**/*{th,sm,dee}*"}, want: []string{"messages/line-20250101", "messages/line-20260101", "messages/line", "gate/way/odd[1m]", "gate/way/x:high"}},
+		{name: "turned round twice", patterns: []string{"!!lin?"}, want: []string{"messages/line"}},
 		{name: "one character", patterns: []string{"lin?"}, want: []string{"messages/line"}},
 		{name: "an id that looks like a glob", patterns: []string{"odd[1m]"}, want: []string{"gate/way/odd[1m]"}},
 		{name: "part", patterns: []string{"deep"}, want: []string{"chat/org/deep-model"}},

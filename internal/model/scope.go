@@ -87,13 +87,15 @@ func (s *scoper) add(level llm.ThinkingLevel, models ...*llm.Model) {
 	}
 }
 
-// globbed matches provider/id and the id alone, without regard to case. A pattern
-// that is no glob matches nothing.
+// globbed matches provider/id and the id alone, without regard to case. A "!" before the
+// pattern turns it round. A pattern that is no glob matches nothing.
 func globbed(pattern string, models []*llm.Model) []*llm.Model {
-	pattern = strings.ToLower(pattern)
+	rest := strings.TrimLeft(pattern, "!")
+	other := (len(pattern)-len(rest))%2 == 1
+	rest = strings.ToLower(rest)
 	matches := func(name string) bool {
-		ok, err := doublestar.Match(pattern, strings.ToLower(name))
-		return ok && err == nil
+		ok, err := doublestar.Match(rest, strings.ToLower(name))
+		return ok != other && err == nil
 	}
 	var out []*llm.Model
 	for _, m := range models {
