@@ -108,12 +108,16 @@ func start(t *testing.T, args ...string) *process {
 // follow reads stdout from now on. What is no record of the protocol fails the test
 // (field reports 18 and 19).
 func (p *process) follow() {
-	p.lines = make(chan string, 1<<16)
 	d, err := dialect.Choose("", "", p.cmd.Args[0])
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	contract := schematest.Of(p.t, d)
+	p.readLines(schematest.Of(p.t, d).Check)
+}
+
+// readLines reads stdout from now on and checks each line.
+func (p *process) readLines(check func(line string) error) {
+	p.lines = make(chan string, 1<<16)
 	go func() {
 		defer close(p.lines)
 		r := bufio.NewReader(p.stdout)
@@ -125,7 +129,7 @@ func (p *process) follow() {
 						return
 					}
 					p.t.Errorf("no whole line on stdout: %.200q", line)
-				} else if err := contract.Check(line); err != nil {
+				} else if err := check(line); err != nil {
 					p.t.Errorf("no record on stdout: %v: %.200q", err, line)
 				}
 				p.lines <- strings.TrimSuffix(line, "\n")
