@@ -20,7 +20,7 @@ func model() *llm.Model {
 
 func protocol() llmtest.Protocol { return llmtest.Protocol{New: New, Model: model()} }
 
-// Among the fixtures: arguments that are cut (field report 105), calls with one id and
+// Among the fixtures: arguments that are cut or null (field reports 105 and 106), calls with one id and
 // text in the event that opens its block (107, 112: parallel-calls-one-id).
 func TestConformance(t *testing.T) { llmtest.Run(t, protocol()) }
 

@@ -73,7 +73,7 @@ func split(body []byte) [][]byte {
 }
 
 // Among the fixtures: an answer without a stop reason (field report 103), arguments that
-// are no JSON (105), calls with one id (107).
+// are no JSON or null (105, 106), calls with one id (107).
 func TestConformance(t *testing.T) { llmtest.Run(t, protocol()) }
 
 func TestCorpus(t *testing.T) {

@@ -31,7 +31,7 @@ func vertexProtocol() llmtest.Protocol {
 }
 
 // Among the fixtures: an answer without a finish reason (field report 103), arguments
-// that are never closed (105), calls with one id (107: tools-with-ids).
+// that are never closed or null (105, 106), calls with one id (107: tools-with-ids).
 func TestConformance(t *testing.T) { llmtest.Run(t, protocol()) }
 
 func TestCorpus(t *testing.T) {

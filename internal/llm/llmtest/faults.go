@@ -236,7 +236,8 @@ func (p Protocol) breakOff(t *testing.T, body []byte) {
 	}
 }
 
-// statuses plays error statuses.
+// statuses plays error statuses: among them those that were not tried again (field report
+// 100) and a cap that was, in vain (field report 101).
 func (p Protocol) statuses(t *testing.T) {
 	for name, c := range map[string]struct {
 		status int
@@ -247,6 +248,9 @@ func (p Protocol) statuses(t *testing.T) {
 		"overloaded":  {529, nil, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`, llm.ErrTransient},
 		"rate limit":  {429, map[string]string{"Retry-After": "7"}, `{"error":{"type":"rate_limit_error","message":"Rate limited"}}`, llm.ErrRateLimit},
 		"quota":       {429, nil, `{"error":{"message":"quota","code":"insufficient_quota"}}`, llm.ErrQuota},
+		"usage cap":   {429, nil, `{"error":{"code":"1308","message":"Usage limit reached for 5 hour."}}`, llm.ErrQuota},
+		"gateway":     {520, nil, "error code: 520", llm.ErrTransient},
+		"too late":    {524, nil, "error code: 524", llm.ErrTransient},
 		"overflow":    {400, nil, `{"error":{"message":"prompt is too long: 9 tokens > 5 maximum","type":"invalid_request_error","code":"context_length_exceeded"}}`, llm.ErrOverflow},
 		"auth":        {401, nil, `{"error":{"message":"invalid key ` + apiKey + `","type":"authentication_error"}}`, llm.ErrAuth},
 		"bad request": {400, nil, `{"error":{"message":"no","type":"invalid_request_error","code":null}}`, llm.ErrBadRequest},

@@ -26,7 +26,7 @@ func model() *llm.Model {
 func protocol() llmtest.Protocol { return llmtest.Protocol{New: New, Model: model()} }
 
 // Among the fixtures: an answer without a finish reason (field report 103: no-end,
-// no-finish-*), arguments that are cut (105), calls with one id or index (107, 109).
+// no-finish-*), an echo of empty custom tools (104), arguments that are cut or null (105, 106), calls with one id or index (107, 109).
 func TestConformance(t *testing.T) { llmtest.Run(t, protocol()) }
 
 // No recording deviates.

@@ -26,7 +26,7 @@ func protocol() llmtest.Protocol {
 
 // Among the fixtures: calls that come without an index, also interleaved (field report
 // 109: tools-without-index*), calls with one id (107), text in the event that opens its
-// block (112: text-in-the-first-event), calls that are cut (105).
+// block (112: text-in-the-first-event), calls that are cut, or whose arguments are null (105, 106).
 func TestConformance(t *testing.T) { llmtest.Run(t, protocol()) }
 
 // bareIDs shows tool call ids as the recordings' index has them: without the item id.
