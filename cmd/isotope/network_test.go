@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -18,6 +19,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -301,6 +303,59 @@ func TestLimitsOfSettings(t *testing.T) {
 			lines := p.until(`"type":"agent_settled"`)
 			if all := strings.Join(lines, "\n"); !strings.Contains(all, `"errorMessage":"`+c.want+`"`) || strings.Contains(all, `"text":"part"`) != (c.sent == "part") {
 				t.Errorf("no %q in\n%s", c.want, all)
+			}
+			p.closeInput()
+			p.wantExit(0)
+		})
+	}
+}
+
+// Field report 100: what passes by itself is tried again, once, and then there is an
+// answer.
+func TestFailuresThatPass(t *testing.T) {
+	setenv(t, nil)
+	var failed sync.Map // by prompt
+	models := &modelServer{}
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		_, how, _ := strings.Cut(string(body), "fault:")
+		how, _, _ = strings.Cut(how, `"`)
+		if _, again := failed.LoadOrStore(how, true); again {
+			r.Body = io.NopCloser(bytes.NewReader(body))
+			models.answer(w, r)
+			return
+		}
+		if status, err := strconv.Atoi(how); err == nil {
+			http.Error(w, "<html>the gateway says "+how+"</html>", status)
+			return
+		}
+		if how == "cut" {
+			w.Header().Set("Content-Type", "text/event-stream")
+			io.WriteString(w, `data: {"id":"r","choices":[{"index":0,"delta":{"content":"half an"}}]}`+"\n\n")
+			w.(http.Flusher).Flush()
+		}
+		conn, _, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		if tcp, ok := conn.(*net.TCPConn); ok && how == "reset" {
+			tcp.SetLinger(0)
+		}
+		conn.Close()
+	}))
+	defer srv.Close()
+	for how, said := range map[string]string{
+		"502": "502", "503": "503", "520": "520", "524": "524", "529": "529", "408": "408", "reset": "", "closed": "", "cut": "terminated",
+	} {
+		t.Run(how, func(t *testing.T) {
+			p := launch(t, homeFor(t, srv.URL, `{"retry":{"baseDelayMs":1}}`), t.TempDir(), "isotope", "--mode", "rpc", "--model", "far/m", "--no-session")
+			p.follow()
+			p.send(`{"type":"prompt","message":"fault:` + how + `"}`)
+			all := strings.Join(p.until(`"type":"agent_settled"`), "\n")
+			if strings.Count(all, `"type":"auto_retry_start","attempt":1,`) != 1 || !strings.Contains(all, `"type":"auto_retry_end","success":true,"attempt":1`) ||
+				strings.Contains(all, `"attempt":2`) || !strings.Contains(all, "you said: fault:"+how) || !strings.Contains(all, said) {
+				t.Errorf("no retry and no answer:\n%s", all)
 			}
 			p.closeInput()
 			p.wantExit(0)
