@@ -14,6 +14,7 @@ import (
 	"unicode"
 
 	"github.com/isotope-agent/isotope/internal/jsonx"
+	"github.com/isotope-agent/isotope/internal/network"
 )
 
 const (
@@ -81,7 +82,11 @@ func (c *client) do(ctx context.Context, q call) (reply, error) {
 	case ctx.Err() != nil:
 		return r, context.Cause(ctx)
 	case err != nil:
-		return r, fmt.Errorf(errReach, q.who, q.what, r.clean(plainCause(err)))
+		why := r.clean(plainCause(err))
+		if setup, ok := errors.AsType[*network.SetupError](err); ok { // it names a path, which may be long
+			why = setup.Message
+		}
+		return r, fmt.Errorf(errReach, q.who, q.what, why)
 	case len(r.body) > maxAnswer:
 		return r, fmt.Errorf(errReach, q.who, q.what, errTooLarge)
 	}

@@ -5,10 +5,13 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"github.com/isotope-agent/isotope/internal/network"
 )
 
 func (a *authority) client() *client {
@@ -89,6 +92,17 @@ func TestUnreachable(t *testing.T) {
 	}
 	if got := plainCause(&url.Error{Op: "Get", URL: "http://x/?secret", Err: context.DeadlineExceeded}); got != "it took too long" {
 		t.Error(got)
+	}
+}
+
+// What is wrong with the setup is said whole, however long a path in it is.
+func TestSetupIsNamed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), strings.Repeat("long-", 12), "ca.pem")
+	n := network.New(network.Options{Env: func(name string) (string, bool) { return path, name == "NODE_EXTRA_CA_CERTS" }})
+	c := &client{http: &http.Client{Transport: n}, now: time.Now}
+	_, err := c.do(t.Context(), call{who: "X", what: "trying", url: "https://127.0.0.1:1/"})
+	if err == nil || !strings.HasPrefix(err.Error(), "X: trying: the server could not be reached: the certificates that NODE_EXTRA_CA_CERTS names cannot be read: ") || !strings.Contains(err.Error(), path) {
+		t.Error(err)
 	}
 }
 

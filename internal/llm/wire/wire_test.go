@@ -2,12 +2,15 @@ package wire
 
 import (
 	"context"
+	"encoding/pem"
 	"errors"
 	"io"
 	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -215,6 +218,47 @@ func TestConnectionErrors(t *testing.T) {
 				t.Errorf("kind %s", e.Kind)
 			}
 		})
+	}
+}
+
+// A stream of HTTP/2 that its server breaks off is cut like any other, and the connection
+// serves the next request.
+func TestBrokenStreamOfHTTP2(t *testing.T) {
+	var asked, conns atomic.Int64
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.WriteString(w, "part")
+		w.(http.Flusher).Flush()
+		if asked.Add(1) == 1 {
+			panic(http.ErrAbortHandler) // resets the stream
+		}
+	}))
+	srv.EnableHTTP2 = true
+	srv.Config.ErrorLog = log.New(io.Discard, "", 0)
+	srv.Config.ConnState = func(_ net.Conn, s http.ConnState) {
+		if s == http.StateNew {
+			conns.Add(1)
+		}
+	}
+	srv.StartTLS()
+	t.Cleanup(srv.Close)
+	path := filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: srv.Certificate().Raw}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	n := network.New(network.Options{Env: func(v string) (string, bool) { return path, v == "NODE_EXTRA_CA_CERTS" }})
+	t.Cleanup(n.CloseIdleConnections)
+	c := New(Options{Transport: n})
+	e := fail(t, c, t.Context(), Request{URL: srv.URL})
+	if e.Kind != llm.ErrTransport || !strings.HasPrefix(e.Message, TextTerminated+": ") {
+		t.Errorf("%s %s", e.Kind, e.Message)
+	}
+	resp, err := c.Post(t.Context(), Request{URL: srv.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Close()
+	if text, err := io.ReadAll(resp); string(text) != "part" || err != nil || conns.Load() != 1 {
+		t.Errorf("%q, %v, %d connections", text, err, conns.Load())
 	}
 }
 
