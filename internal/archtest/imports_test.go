@@ -62,7 +62,8 @@ var layout = map[string]row{
 
 	"engine": {level: 4},
 
-	"ext":        {level: 5, peers: []string{"ext/js", "ext/bundle"}},
+	"ext":        {level: 5, peers: []string{"ext/js", "ext/bundle", "ext/child"}},
+	"ext/child":  {level: 5, peers: []string{"ext/js", "ext/bundle"}},
 	"ext/bundle": {level: 5},
 	"ext/js":     {level: 5, peers: []string{"ext/bundle"}},
 	"export":     {level: 5},

@@ -80,16 +80,17 @@ func TestNoInit(t *testing.T) {
 // goroutines are the packages that may start goroutines, each with what they are for;
 // everything else is called by somebody who waits.
 var goroutines = map[string]string{
-	"proc":   "reads the pipes of children and waits for them",
-	"agent":  "runs the tools of a turn beside each other",
-	"engine": "owns the session, prepares prompts, runs runs",
-	"output": "the one writer",
-	"rpc":    "reads stdin beside the lane",
-	"cli":    "signals, status line, stdin",
-	"ext":    "runs extensions",
-	"ext/js": "runs extensions",
-	"walk":   "reads folders ahead",
-	"grep":   "searches files beside each other",
+	"proc":      "reads the pipes of children and waits for them",
+	"agent":     "runs the tools of a turn beside each other",
+	"engine":    "owns the session, prepares prompts, runs runs",
+	"output":    "the one writer",
+	"rpc":       "reads stdin beside the lane",
+	"cli":       "signals, status line, stdin",
+	"ext":       "runs extensions",
+	"ext/js":    "runs extensions",
+	"ext/child": "runs extensions",
+	"walk":      "reads folders ahead",
+	"grep":      "searches files beside each other",
 }
 
 func TestGoroutines(t *testing.T) {

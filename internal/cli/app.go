@@ -30,6 +30,7 @@ import (
 // reads nothing but the settings: the rest is read when it is needed.
 type app struct {
 	flags   *flags
+	argv0   string // the name the program was started by
 	std     stdio
 	limits  limits
 	dialect dialect.Dialect
@@ -68,7 +69,7 @@ func (a *app) at() *place { return a.here.Load() }
 
 // newApp builds the surroundings of an engine.
 func newApp(f *flags, argv0 string, std stdio, lim limits) (*app, error) {
-	a := &app{flags: f, std: std, limits: lim, env: os.LookupEnv, runner: proc.New(), sessions: session.NewRegistry()}
+	a := &app{flags: f, argv0: argv0, std: std, limits: lim, env: os.LookupEnv, runner: proc.New(), sessions: session.NewRegistry()}
 	var err error
 	choice, _ := a.env(dialect.EnvChoice)
 	if a.dialect, err = dialect.Choose(f.dialect, choice, argv0); err != nil {

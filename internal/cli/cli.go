@@ -11,6 +11,8 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	"github.com/isotope-agent/isotope/internal/ext/child"
 )
 
 // Exit codes. After a signal it is 128 and the signal's number.
@@ -49,6 +51,9 @@ func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 }
 
 func run(ctx context.Context, args []string, std stdio, lim limits) int {
+	if len(args) == 2 && args[1] == child.Argument {
+		return extensionHost(std)
+	}
 	f, err := parseFlags(args[1:])
 	if err != nil {
 		return failed(std.err, err)
@@ -95,6 +100,15 @@ func run(ctx context.Context, args []string, std stdio, lim limits) int {
 		return a.json(ctx)
 	}
 	return a.print(ctx)
+}
+
+// extensionHost is the process that another one of this program runs its extensions in
+// (extensions.isolation).
+func extensionHost(std stdio) int {
+	if err := child.Serve(std.in, std.out); err != nil {
+		return failed(std.err, err)
+	}
+	return exitOK
 }
 
 // failed tells a start-up error.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/isotope-agent/isotope/internal/engine"
 	"github.com/isotope-agent/isotope/internal/ext"
+	"github.com/isotope-agent/isotope/internal/ext/child"
 	"github.com/isotope-agent/isotope/internal/jsonx"
 	"github.com/isotope-agent/isotope/internal/llm"
 	"github.com/isotope-agent/isotope/internal/prompt"
@@ -48,7 +49,7 @@ func (a *app) newExtensions(files *toolbox, out engine.Output) (*extensions, err
 		Paths: a.extensionSources(), Discover: func() (string, []ext.Source) { return a.at().cwd, a.extensionSources() },
 		Cwd: a.at().cwd, AgentDir: a.dirs[0], Home: a.home, CacheDir: cache, Mode: mode,
 		Name: a.dialect.Name, Version: Version(), ConfigDir: filepath.Base(filepath.Dir(a.dirs[0])),
-		Report: a.note, Runner: a.runner, Child: a.runner.Adopt, Network: a.network,
+		Report: a.note, Runner: a.runner, Child: a.runner.Adopt, Network: a.network, Process: a.hostProcess,
 	})
 	for _, err := range x.Load(context.Background()) {
 		if err.Source.From == "cli" {
@@ -61,6 +62,18 @@ func (a *app) newExtensions(files *toolbox, out engine.Output) (*extensions, err
 	}
 	x.Offer(x.registerProvider)
 	return x, nil
+}
+
+// hostProcess describes the process for the extensions, nil for this one.
+func (a *app) hostProcess() *child.Process {
+	if a.settings.ExtensionIsolation() != settings.IsolationProcess {
+		return nil
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		exe = a.argv0 // found in the same way again, mostly
+	}
+	return &child.Process{Path: exe, Args: []string{a.argv0, child.Argument}, Proxy: a.settings.HTTPProxy(), Adopt: a.runner.Adopt}
 }
 
 // takeFlags gives extensions the options that are theirs.

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/isotope-agent/isotope/internal/event"
+	"github.com/isotope-agent/isotope/internal/ext/child"
 	"github.com/isotope-agent/isotope/internal/ext/js"
 	"github.com/isotope-agent/isotope/internal/network"
 	"github.com/isotope-agent/isotope/internal/proc"
@@ -44,6 +45,9 @@ type Config struct {
 	// Child is told of every child of an extension; see js.Config.
 	Child  func(pid int) (ended func())
 	Limits js.Limits
+	// Process describes a process to run the scripts of a generation in; nil: they run in
+	// this one.
+	Process func() *child.Process
 	// Runner runs the commands of the bash tool that extensions make; nil for an own one.
 	Runner proc.Runner
 	// Network carries the requests of extensions; see js.Config.

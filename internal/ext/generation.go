@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/isotope-agent/isotope/internal/ext/bundle"
+	"github.com/isotope-agent/isotope/internal/ext/child"
 	"github.com/isotope-agent/isotope/internal/ext/js"
 	"github.com/isotope-agent/isotope/internal/jsonx"
 )
@@ -39,7 +40,7 @@ func preludeModules() (map[string]string, error) {
 // generation is the extensions that share one runtime.
 type generation struct {
 	x   *Extensions
-	rt  *js.Runtime
+	rt  scripts
 	cwd string // where its session works
 	reg
 	keys    atomic.Int64
@@ -72,6 +73,28 @@ func (x *Extensions) start(ctx context.Context, cwd string, paths []Source) (*ge
 	return g, errs
 }
 
+// scripts is where scripts run: in this process (js.Runtime) or in one of its own
+// (child.Runtime).
+type scripts interface {
+	caller
+	Load(ctx context.Context, owner string, s *bundle.Script) error
+	Close()
+}
+
+type caller interface {
+	Call(ctx context.Context, owner, kind string, arg any) (jsonx.Raw, error)
+	Post(owner, kind, id string, arg any)
+}
+
+func newRuntime(process func() *child.Process, cfg js.Config) (scripts, error) {
+	if process != nil {
+		if p := process(); p != nil {
+			return child.Start(cfg, *p)
+		}
+	}
+	return js.New(cfg)
+}
+
 // open starts the runtime and the bundler that knows its modules.
 func (g *generation) open() (*bundle.Bundler, error) {
 	modules, err := preludeModules()
@@ -79,7 +102,7 @@ func (g *generation) open() (*bundle.Bundler, error) {
 		return nil, err
 	}
 	cfg := g.x.cfg
-	rt, err := js.New(js.Config{
+	rt, err := newRuntime(cfg.Process, js.Config{
 		Modules: modules, Entry: preludeRoot + "/main.js", Sync: g.syncOps(), Async: g.asyncOps(), Cache: bundle.NewCache(cfg.CacheDir),
 		Cwd: g.cwd, Limits: cfg.Limits, Log: cfg.Report, Child: cfg.Child, Network: cfg.Network,
 		Failed: func(owner string, err error) { g.strike(owner, "", err) },
@@ -89,7 +112,7 @@ func (g *generation) open() (*bundle.Bundler, error) {
 		return nil, fmt.Errorf("starting the extension host: %w", err)
 	}
 	g.rt = rt
-	exports, err := rt.Exports()
+	exports, err := js.Exports(context.Background(), rt.Call)
 	if err != nil {
 		rt.Close()
 		return nil, fmt.Errorf("starting the extension host: %w", err)

@@ -3,6 +3,7 @@ package ext
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/isotope-agent/isotope/internal/dialect"
 	"github.com/isotope-agent/isotope/internal/event"
+	"github.com/isotope-agent/isotope/internal/ext/child"
 	"github.com/isotope-agent/isotope/internal/ext/js"
 	"github.com/isotope-agent/isotope/internal/jsonx"
 	"github.com/isotope-agent/isotope/internal/llm"
@@ -29,6 +31,28 @@ var testCache = sync.OnceValue(func() string {
 	}
 	return dir
 })
+
+// TestMain is the extension host's process when the tests start this program as one.
+func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == child.Argument {
+		if err := child.Serve(os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// isolated runs the extensions of a test in a process of their own; with
+// ISOTOPE_TEST_ISOLATION=process those of all tests.
+func isolated(c *Config, b *bed) {
+	exe, err := os.Executable()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	c.Process = func() *child.Process { return &child.Process{Path: exe, Args: []string{exe, child.Argument}} }
+}
 
 // bed is extensions with a host that writes down what is asked of it.
 type bed struct {
@@ -88,6 +112,9 @@ func tryBed(t testing.TB, files map[string]string, opts ...bedOption) (*bed, []*
 		Paths: Discover(Places{AgentDirs: []string{b.dir}, Cwd: b.dir}), Cwd: b.dir, AgentDir: b.dir, Home: b.dir, CacheDir: testCache(), Mode: "rpc",
 		Name: "isotope", Version: "0", ConfigDir: ".isotope", Report: func(s string) { b.mu.Lock(); b.reports = append(b.reports, s); b.mu.Unlock() },
 		Now: func() time.Time { return time.UnixMilli(1000) },
+	}
+	if os.Getenv("ISOTOPE_TEST_ISOLATION") == "process" {
+		isolated(&cfg, b)
 	}
 	for _, o := range opts {
 		o(&cfg, b)

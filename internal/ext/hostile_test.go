@@ -238,32 +238,3 @@ func TestChildrenEnd(t *testing.T) {
 		t.Errorf("close took %v: %v", time.Since(start), err)
 	}
 }
-
-func BenchmarkStartWarm(b *testing.B) {
-	bed := newBed(b, wellBehaved)
-	cfg := bed.x.cfg
-	b.ReportAllocs()
-	for b.Loop() {
-		x := New(cfg)
-		if errs := x.Load(context.Background()); errs != nil {
-			b.Fatal(errs)
-		}
-		_ = x.Close(context.Background())
-	}
-}
-
-func BenchmarkEvent(b *testing.B) {
-	bed := newBed(b, `export default (pi) => { pi.on("turn_start", (e) => {}); };`)
-	b.ReportAllocs()
-	for b.Loop() {
-		bed.x.Observe(context.Background(), event.TurnStart{})
-	}
-}
-
-func BenchmarkEventNobodyTakes(b *testing.B) {
-	bed := newBed(b, wellBehaved)
-	b.ReportAllocs()
-	for b.Loop() {
-		bed.x.Observe(context.Background(), event.ToolExecutionStart{})
-	}
-}

@@ -47,11 +47,33 @@ func (x *Extensions) Observe(ctx context.Context, ev event.Event) {
 	case event.TurnEnd:
 		defer x.turns.next()
 	}
-	name, payload := x.describe(g, ev)
-	if name == "" || !g.has(name) {
-		return
+	name := nameOf(ev)
+	take := name != "" && g.has(name)
+	payload := x.describe(g, ev, take)
+	if take {
+		_, _ = g.emit(ctx, name, payload, emission{}) // failures were told
 	}
-	_, _ = g.emit(ctx, name, payload, emission{}) // failures were told
+}
+
+// nameOf returns the extensions' name for an event, "" for one that they do not see here
+// (message_end is theirs to change, see messageEnd).
+func nameOf(ev event.Event) string {
+	switch ev := ev.(type) {
+	case event.AgentStart, event.AgentEnd, event.AgentSettled, event.TurnStart, event.TurnEnd, event.MessageStart, event.MessageUpdate,
+		event.ToolExecutionStart, event.ToolExecutionUpdate, event.ToolExecutionEnd, event.SessionInfoChanged:
+		return ev.Kind()
+	case event.ModelChanged:
+		if ev.Source == "set" || ev.Source == "cycle" {
+			return "model_select"
+		}
+	case event.ThinkingLevelChanged:
+		return "thinking_level_select"
+	case event.CompactionEnd:
+		if ev.Result == nil || ev.ErrorMessage != "" || ev.Aborted {
+			return "session_compact_failed"
+		}
+	}
+	return ""
 }
 
 func (t *turns) next() {
@@ -66,60 +88,47 @@ func (g *generation) runStart(ctx context.Context) {
 	context.AfterFunc(ctx, func() { g.rt.Post("", "abort", "run", nil) })
 }
 
-// describe returns the extensions' name for an event and its members; "" for one that
-// they do not see here (message_end is theirs to change, see messageEnd).
-func (x *Extensions) describe(g *generation, ev event.Event) (string, any) {
+// describe keeps what later events carry, and returns the members of this one when
+// somebody is to take it. Most events are taken by nobody: they cost nothing then.
+func (x *Extensions) describe(g *generation, ev event.Event, take bool) any {
 	x.turns.mu.Lock()
 	defer x.turns.mu.Unlock()
+	level := x.turns.level
+	switch ev := ev.(type) {
+	case event.MessageStart:
+		x.turns.begin(g, ev)
+	case event.ThinkingLevelChanged:
+		x.turns.level = ev.Level
+	}
+	if !take {
+		return nil
+	}
 	switch ev := ev.(type) {
 	case event.AgentStart:
-		return "agent_start", nil
+		return nil
 	case event.AgentEnd:
-		return "agent_end", struct {
+		return struct {
 			Messages []llm.Message `json:"messages"`
 		}{ev.Messages}
-	case event.AgentSettled:
-		return "agent_settled", ev
 	case event.TurnStart:
-		return "turn_start", map[string]any{"turnIndex": x.turns.index, "timestamp": x.cfg.Now().UnixMilli()}
+		return map[string]any{"turnIndex": x.turns.index, "timestamp": x.cfg.Now().UnixMilli()}
 	case event.TurnEnd:
-		return "turn_end", struct {
+		return struct {
 			TurnIndex int `json:"turnIndex"`
 			event.TurnEnd
 			Outcome  string `json:"outcome"`
 			Entries  []any  `json:"entries"`
 			Continue bool   `json:"continue"`
 		}{x.turns.index, ev, outcome(ev.Message), []any{}, len(ev.ToolResults) > 0}
-	case event.MessageStart:
-		x.turns.begin(g, ev)
-		return "message_start", ev
 	case event.MessageUpdate:
-		return "message_update", x.turns.update(ev)
-	case event.ToolExecutionStart:
-		return "tool_execution_start", ev
-	case event.ToolExecutionUpdate:
-		return "tool_execution_update", ev
-	case event.ToolExecutionEnd:
-		return "tool_execution_end", ev
-	case event.SessionInfoChanged:
-		return "session_info_changed", ev
-	case event.ModelChanged:
-		if ev.Source == "set" || ev.Source == "cycle" {
-			return "model_select", ev
-		}
+		return x.turns.update(ev)
 	case event.ThinkingLevelChanged:
-		before := x.turns.level
-		x.turns.level = ev.Level
-		return "thinking_level_select", struct {
+		return struct {
 			Level  llm.ThinkingLevel `json:"level"`
 			Before llm.ThinkingLevel `json:"previousLevel"`
-		}{ev.Level, before}
-	case event.CompactionEnd:
-		if ev.Result == nil || ev.ErrorMessage != "" || ev.Aborted {
-			return "session_compact_failed", ev
-		}
+		}{ev.Level, level}
 	}
-	return "", nil
+	return ev
 }
 
 // outcome says how a turn's answer ended.

@@ -226,6 +226,19 @@ func (s *Settings) EnableSkillCommands() bool {
 	return s.flagOf(s.orOld("enableSkillCommands", "skills.enableSkillCommands"))
 }
 
+// ExtensionIsolation says where extensions run: IsolationNone or IsolationProcess. A
+// list in a stronger file of the user leaves what a weaker one says of it.
+func (s *Settings) ExtensionIsolation() string {
+	v := s.look("extensions.isolation")
+	for _, l := range slices.Backward(s.snapshot()) {
+		if word := l.doc.Root.Get(Extensions).Get("isolation"); word != nil && !l.project && word.Kind != jsonc.Null {
+			v.node = &node{value: word, from: l}
+			break
+		}
+	}
+	return s.choice(v)
+}
+
 // DefaultProjectTrust is ask, always or never. Projects cannot set it.
 func (s *Settings) DefaultProjectTrust() string {
 	return s.choice(s.look("defaultProjectTrust"))
@@ -260,6 +273,7 @@ func (s *Settings) checkAll() {
 	s.Images()
 	s.EnableSkillCommands()
 	s.DefaultProjectTrust()
+	s.ExtensionIsolation()
 	s.DeviceID()
 	s.DefaultTools(nil)
 	for _, kind := range []string{Extensions, Skills, Prompts, Packages} {

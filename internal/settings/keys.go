@@ -11,19 +11,28 @@ type kind uint8
 
 // The kinds.
 const (
-	kindText     kind = iota + 1
-	kindFlag          // true or false
-	kindChoice        // one of words
-	kindCount         // a whole number of 0 or more
-	kindNumber        // any number; negative ones count as 0
-	kindRatio         // between 0 and 1, without the ends
-	kindTimeout       // milliseconds, "30s", "disabled"
-	kindTexts         // a list of strings
-	kindPackages      // a list of strings and of objects with a source
-	kindSkills        // a list of strings, or the old object
-	kindObject        // members of its own, in rows that follow
-	kindMap           // members of any name, in a row with "*"
+	kindText       kind = iota + 1
+	kindFlag            // true or false
+	kindChoice          // one of words
+	kindCount           // a whole number of 0 or more
+	kindNumber          // any number; negative ones count as 0
+	kindRatio           // between 0 and 1, without the ends
+	kindTimeout         // milliseconds, "30s", "disabled"
+	kindTexts           // a list of strings
+	kindPackages        // a list of strings and of objects with a source
+	kindSkills          // a list of strings, or the old object
+	kindExtensions      // a list of strings, or an object with that list and the isolation
+	kindObject          // members of its own, in rows that follow
+	kindMap             // members of any name, in a row with "*"
 )
+
+// Where extensions run: in the engine's process or in one of their own.
+const (
+	IsolationNone    = "none"
+	IsolationProcess = "process"
+)
+
+const isolationDoc = "Where extensions run: in the engine's process, or in one of their own, which may crash alone."
 
 // any1 stands in a name for a member of any name.
 const any1 = "*"
@@ -119,7 +128,9 @@ func keys() []key {
 		{name: "images.autoResize", kind: kindFlag, def: true, doc: "Make large pictures smaller."},
 		{name: "images.blockImages", kind: kindFlag, def: false, doc: "Send no pictures."},
 		{name: Packages, kind: kindPackages, doc: "Packages with extensions, skills and prompts. The project's are added to the user's."},
-		{name: Extensions, kind: kindTexts, doc: "Extension files and folders. !pattern and -path leave some out, +path brings one back. The project's are added to the user's."},
+		{name: Extensions, kind: kindExtensions, doc: "Extension files and folders. !pattern and -path leave some out, +path brings one back. The project's are added to the user's. As an object: the list under paths, and where extensions run under isolation."},
+		{name: "extensions.paths", kind: kindTexts, doc: "The list."},
+		{name: "extensions.isolation", kind: kindChoice, words: []string{IsolationNone, IsolationProcess}, def: IsolationNone, user: true, doc: isolationDoc},
 		{name: Skills, kind: kindSkills, doc: "Skill files and folders, with the same patterns."},
 		{name: "skills.enableSkillCommands", kind: kindFlag, old: true, doc: "Replaced by enableSkillCommands."},
 		{name: "skills.customDirectories", kind: kindTexts, old: true, doc: "Replaced by skills as a list."},

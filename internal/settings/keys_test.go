@@ -37,6 +37,8 @@ func samples(k key) (good, bad []string) {
 		return []string{`0`, `1500`, `"1500"`, `"disabled"`, `"Disabled"`, `" 30s "`, `"1h30m"`, `"1.5s"`, `"1e3"`}, []string{`-1`, `"soon"`, `"-5s"`, `"10 s"`, `true`, `""`}
 	case kindTexts, kindSkills:
 		return []string{`[]`, `["a","b"]`}, []string{`"a"`, `[1]`}
+	case kindExtensions:
+		return []string{`[]`, `["a","b"]`, `{"paths":["a"],"isolation":"process"}`, `{}`}, []string{`"a"`, `[1]`}
 	case kindPackages:
 		return []string{`[]`, `["npm:a"]`, `[{"source":"git:b"}]`, `[{"source":"git:b","skills":["x"],"autoload":false}]`}, []string{`"npm:a"`, `[5]`}
 	}
@@ -70,8 +72,11 @@ func TestEveryKeyIsReadAndChecked(t *testing.T) {
 		for _, v := range bad {
 			w := open("", document(k, v), "").Warnings()
 			name := strings.NewReplacer("thinkingBudgets.*", "thinkingBudgets.high", any1, "p/m").Replace(k.name)
-			if k.name == "skills.customDirectories" {
+			switch k.name {
+			case "skills.customDirectories":
 				name = Skills
+			case "extensions.paths":
+				name = Extensions
 			}
 			if len(w) != 1 || !strings.Contains(w[0], ": "+name+" must be ") && !strings.Contains(w[0], ": "+name+"[0] must be ") {
 				t.Errorf("%s: %s gives %v", k.name, v, w)

@@ -113,10 +113,13 @@ func (s *Settings) Resources(kind string) []Resource {
 	var out []Resource
 	for _, l := range slices.Backward(s.snapshot()) {
 		v := l.doc.Root.Get(kind)
-		if kind == Skills && v.Get("customDirectories") != nil { // its old form
-			v = v.Get("customDirectories")
-		} else if kind == Skills && v != nil && v.Kind == jsonc.Object {
-			continue
+		if v != nil && v.Kind == jsonc.Object {
+			switch kind {
+			case Skills:
+				v = v.Get("customDirectories") // its old form
+			case Extensions:
+				v = v.Get("paths")
+			}
 		}
 		if v == nil || v.Kind == jsonc.Null {
 			continue

@@ -105,6 +105,8 @@ func (k key) schema() *jsonx.Object {
 		o.Set("items", raw(packageSchema))
 	case kindSkills:
 		o.Set("anyOf", []any{raw(listSchema), raw(oldSkillsSchema)})
+	case kindExtensions:
+		o.Set("anyOf", []any{raw(listSchema), raw(extensionsSchema)})
 	case kindObject:
 		o.Set("type", "object")
 	case kindMap:
@@ -140,8 +142,9 @@ func list(o *jsonx.Object) {
 
 // The schemas that no row has.
 const (
-	listSchema      = `{"type":"array","items":{"type":"string"}}`
-	oldSkillsSchema = `{"type":"object","deprecated":true,"description":"The old form.","properties":{"enableSkillCommands":{"type":"boolean"},"customDirectories":` + listSchema + `}}`
-	packageSchema   = `{"anyOf":[{"type":"string","description":"A package with all it has."},{"type":"object","description":"A package and what to take of it.","required":["source"],` +
+	listSchema       = `{"type":"array","items":{"type":"string"}}`
+	oldSkillsSchema  = `{"type":"object","deprecated":true,"description":"The old form.","properties":{"enableSkillCommands":{"type":"boolean"},"customDirectories":` + listSchema + `}}`
+	extensionsSchema = `{"type":"object","properties":{"paths":` + listSchema + `,"isolation":{"description":"` + isolationDoc + onlyUser + `","enum":["` + IsolationNone + `","` + IsolationProcess + `"],"default":"` + IsolationNone + `"}}}`
+	packageSchema    = `{"anyOf":[{"type":"string","description":"A package with all it has."},{"type":"object","description":"A package and what to take of it.","required":["source"],` +
 		`"properties":{"source":{"type":"string"},"autoload":{"type":"boolean","default":true},"extensions":` + listSchema + `,"skills":` + listSchema + `,"prompts":` + listSchema + `,"themes":` + listSchema + `}}]}`
 )

@@ -243,6 +243,26 @@ func TestResources(t *testing.T) {
 	}
 }
 
+func TestExtensionIsolation(t *testing.T) {
+	for _, tt := range []struct{ project, user, below, want string }{
+		{"", "", "", IsolationNone},
+		{"", `{"extensions":{"isolation":"process"}}`, "", IsolationProcess},
+		{"", `{"extensions":["a"]}`, `{"extensions":{"isolation":"process","paths":["b"]}}`, IsolationProcess},
+		{"", `{"extensions":{"isolation":"none"}}`, `{"extensions":{"isolation":"process"}}`, IsolationNone},
+		{`{"extensions":{"isolation":"process"}}`, "", "", IsolationNone},
+		{`{"extensions":{"isolation":"none"}}`, `{"extensions":{"isolation":"process"}}`, "", IsolationProcess},
+		{"", `{"extensions":{"isolation":"thread"}}`, "", IsolationNone},
+	} {
+		if got := open(tt.project, tt.user, tt.below).ExtensionIsolation(); got != tt.want {
+			t.Errorf("%+v: %s", tt, got)
+		}
+	}
+	s := open("", `{"extensions":{"isolation":"process","paths":["x.ts"]}}`, "")
+	if got := s.Resources(Extensions); len(got) != 1 || len(got[0].Entries) != 1 || got[0].Entries[0] != "x.ts" {
+		t.Errorf("%+v", got)
+	}
+}
+
 // files returns Settings over real files, the user's with the given text.
 func files(t *testing.T, text string) (*Settings, string) {
 	t.Helper()

@@ -21,6 +21,14 @@ type Cache struct{ dir string }
 // "" keeps nothing.
 func NewCache(dir string) *Cache { return &Cache{dir: dir} }
 
+// Dir returns the folder, "" for a cache that keeps nothing.
+func (c *Cache) Dir() string {
+	if c == nil {
+		return ""
+	}
+	return c.dir
+}
+
 // Get returns what was kept under a name. Data that changed on the disk is not
 // returned.
 func (c *Cache) Get(name string) ([]byte, bool) {

@@ -1,6 +1,7 @@
 package js
 
 import (
+	"context"
 	"embed"
 	"fmt"
 	"io/fs"
@@ -103,9 +104,9 @@ func Salt(modules map[string]string) string {
 	return bundle.Key(parts...)
 }
 
-// Exports returns the names that each host module exports.
-func (r *Runtime) Exports() (map[string][]string, error) {
-	raw, err := r.Call(r.ctx, "", "exports", nil)
+// Exports returns the names that each host module exports, as call (of a Runtime) tells.
+func Exports(ctx context.Context, call func(ctx context.Context, owner, kind string, arg any) (jsonx.Raw, error)) (map[string][]string, error) {
+	raw, err := call(ctx, "", "exports", nil)
 	if err != nil {
 		return nil, err
 	}

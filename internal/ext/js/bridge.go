@@ -31,7 +31,7 @@ type outcome struct {
 func encode(v any, err error) string {
 	out := outcome{Value: v}
 	if err != nil {
-		out = outcome{Err: opError(err)}
+		out = outcome{Err: AsOpError(err)}
 	}
 	b, err := jsonx.Marshal(out)
 	if err != nil {
@@ -40,7 +40,8 @@ func encode(v any, err error) string {
 	return string(b)
 }
 
-func opError(err error) *OpError {
+// AsOpError returns the error that scripts see for err.
+func AsOpError(err error) *OpError {
 	var e *OpError
 	switch {
 	case errors.As(err, &e):

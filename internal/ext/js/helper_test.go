@@ -48,7 +48,7 @@ func newTestbed(t testing.TB, cfg Config) *testbed {
 		t.Fatal(err)
 	}
 	t.Cleanup(r.Close)
-	exports, err := r.Exports()
+	exports, err := Exports(t.Context(), r.Call)
 	if err != nil {
 		t.Fatal(err)
 	}

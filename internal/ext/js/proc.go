@@ -109,7 +109,7 @@ func (r *Runtime) command(a procArgs, env []string) *exec.Cmd {
 	if a.Cwd != "" {
 		c.Dir = r.path(a.Cwd)
 	}
-	ownGroup(c)
+	OwnGroup(c)
 	c.WaitDelay = time.Second // for what a child leaves behind with its pipes
 	return c
 }

@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// ownGroup gives a child a process group, so that it can be killed with its children.
-func ownGroup(c *exec.Cmd) { c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
+// OwnGroup gives a child a process group, so that it can be killed with its children.
+func OwnGroup(c *exec.Cmd) { c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
 func shellArgv(shell, command string) []string {
 	if shell == "default" {

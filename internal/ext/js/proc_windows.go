@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// ownGroup gives a child a process group.
-func ownGroup(c *exec.Cmd) {
+// OwnGroup gives a child a process group.
+func OwnGroup(c *exec.Cmd) {
 	c.SysProcAttr = &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP}
 }
 

@@ -140,7 +140,7 @@ func inHost(t *testing.T, script string) string {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	exports, err := r.Exports()
+	exports, err := Exports(t.Context(), r.Call)
 	if err != nil {
 		t.Fatal(err)
 	}

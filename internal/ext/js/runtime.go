@@ -233,7 +233,21 @@ func (r *Runtime) Close() {
 // It ends early when ctx ends, when the code runs longer than a slice, and when it stays
 // unsettled for the settling time while nothing that it started is under way.
 func (r *Runtime) Call(ctx context.Context, owner, kind string, arg any) (jsonx.Raw, error) {
-	return r.await(ctx, owner, r.cfg.Limits.Settle, func(id string) error { return r.dispatch(kind, id, arg) })
+	return r.Begin(owner, kind, arg).Wait(ctx)
+}
+
+// A Pending is a call that stands in the queue. Wait must be called once.
+type Pending struct {
+	r      *Runtime
+	id     string
+	call   *call
+	settle time.Duration
+	err    error // why it does not stand there
+}
+
+// Begin puts a call into the queue, behind what was put there before, and does not wait.
+func (r *Runtime) Begin(owner, kind string, arg any) *Pending {
+	return r.begin(owner, r.cfg.Limits.Settle, func(id string) error { return r.dispatch(kind, id, arg) })
 }
 
 // Post has the dispatcher kind take arg, without an answer.
@@ -248,24 +262,25 @@ func (r *Runtime) Post(owner, kind, id string, arg any) {
 // Load runs a bundled script on behalf of owner and waits until it is loaded: top-level
 // awaits are over.
 func (r *Runtime) Load(ctx context.Context, owner string, s *bundle.Script) error {
-	_, err := r.await(ctx, owner, r.cfg.Limits.Load, func(id string) error {
+	p := r.begin(owner, r.cfg.Limits.Load, func(id string) error {
 		r.maps[s.Name] = bundle.NewReader(s.Map)
 		if err := r.eng.run(s.Name, s.Code); err != nil {
 			return err
 		}
 		return r.dispatch("loaded", id, s.Name)
 	})
+	_, err := p.Wait(ctx)
 	return err
 }
 
-// await runs an entry and waits for the answer to its call.
-func (r *Runtime) await(ctx context.Context, owner string, settle time.Duration, entry func(id string) error) (jsonx.Raw, error) {
+// begin puts an entry into the queue whose answer is waited for.
+func (r *Runtime) begin(owner string, settle time.Duration, entry func(id string) error) *Pending {
 	id := strconv.FormatInt(r.ids.Add(1), 10)
 	c := &call{owner: owner, reply: make(chan answer, 1)}
 	r.mu.Lock()
 	if r.dead != nil {
 		defer r.mu.Unlock()
-		return nil, r.dead
+		return &Pending{err: r.dead}
 	}
 	r.calls[id] = c
 	r.mu.Unlock()
@@ -280,12 +295,17 @@ func (r *Runtime) await(ctx context.Context, owner string, settle time.Duration,
 	})
 	if !posted {
 		r.drop(id)
-		return nil, ErrClosed
+		return &Pending{err: ErrClosed}
 	}
-	return r.wait(ctx, id, c, settle)
+	return &Pending{r: r, id: id, call: c, settle: settle}
 }
 
-func (r *Runtime) wait(ctx context.Context, id string, c *call, settle time.Duration) (jsonx.Raw, error) {
+// Wait returns the answer; see Call.
+func (p *Pending) Wait(ctx context.Context) (jsonx.Raw, error) {
+	if p.err != nil {
+		return nil, p.err
+	}
+	r, id, c, settle := p.r, p.id, p.call, p.settle
 	t := time.NewTimer(settle)
 	defer t.Stop()
 	for {
