@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/isotope-agent/isotope/internal/event"
 	"github.com/isotope-agent/isotope/internal/jsonx"
+	"github.com/isotope-agent/isotope/internal/llm"
 	"github.com/isotope-agent/isotope/internal/tool"
 )
 
@@ -125,6 +126,7 @@ func TestTool(t *testing.T) {
 		import { StringEnum } from "@mariozechner/pi-ai";
 		export default (pi) => { pi.registerTool({
 			name: "greet", label: "Greet", description: "greets", promptSnippet: "say hi", promptGuidelines: ["be kind"], executionMode: "sequential",
+			constrainedSampling: { type: "json_schema", strict: "prefer" },
 			parameters: Type.Object({ name: Type.String({ description: "who" }), mood: Type.Optional(StringEnum(["glad", "sad"])) }),
 			async execute(id, params, signal, onUpdate, ctx) {
 				onUpdate({ content: [{ type: "text", text: "working" }], details: undefined });
@@ -141,6 +143,9 @@ func TestTool(t *testing.T) {
 	spec := g.Spec()
 	if got := string(spec.Parameters); got != `{"type":"object","properties":{"name":{"type":"string","description":"who"},"mood":{"type":"string","enum":["glad","sad"]}},"required":["name"]}` {
 		t.Errorf("schema %s", got)
+	}
+	if spec.Sampling != llm.SamplingPrefer {
+		t.Errorf("sampling %q", spec.Sampling)
 	}
 	if p := g.(tool.Prompted); p.Snippet() != "say hi" || len(p.Guidelines()) != 1 || !g.(tool.Sequential).Sequential() {
 		t.Error("what the tool says of itself is lost")

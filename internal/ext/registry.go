@@ -53,6 +53,7 @@ type (
 		ExecutionMode string    `json:"executionMode"`
 		Exposure      string    `json:"exposure"`
 		DefaultActive *bool     `json:"defaultActive"`
+		Constrained   jsonx.Raw `json:"constrainedSampling"`
 	}
 	provider struct {
 		Ext    string    `json:"ext"`

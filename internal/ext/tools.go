@@ -58,7 +58,19 @@ var (
 
 // Spec implements tool.Tool.
 func (t *extTool) Spec() llm.ToolSpec {
-	return llm.ToolSpec{Name: t.d.Name, Description: t.d.Description, Parameters: t.d.Parameters}
+	return llm.ToolSpec{Name: t.d.Name, Description: t.d.Description, Parameters: t.d.Parameters, Sampling: t.d.sampling()}
+}
+
+// sampling returns how strictly providers are to hold models to the tool's schema.
+func (d *toolDef) sampling() llm.Sampling {
+	var c struct {
+		Type   string       `json:"type"`
+		Strict llm.Sampling `json:"strict"`
+	}
+	if jsonx.Unmarshal(d.Constrained, &c) != nil || c.Type != "json_schema" {
+		return ""
+	}
+	return c.Strict
 }
 
 // Snippet implements tool.Prompted.

@@ -42,6 +42,7 @@ type ToolSpec struct {
 	Name        string    `json:"name"`
 	Description string    `json:"description"`
 	Parameters  jsonx.Raw `json:"parameters"`
+	Sampling    Sampling  `json:"-"`
 }
 
 // EventKind names a stream event.

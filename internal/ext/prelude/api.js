@@ -35,7 +35,7 @@ export function makeApi(x) {
       if (!t.parameters || typeof t.parameters !== "object") throw new Error(`Tool "${t.name}" must define an object parameter schema.`);
       isFunction(t.execute, `execute of tool "${t.name}"`);
       x.tools.set(t.name, t);
-      register("tool", { name: t.name, label: t.label, description: String(t.description ?? ""), parameters: data(t.parameters), promptSnippet: t.promptSnippet, promptGuidelines: t.promptGuidelines, executionMode: t.executionMode, exposure: t.exposure, defaultActive: t.defaultActive });
+      register("tool", { name: t.name, label: t.label, description: String(t.description ?? ""), parameters: data(t.parameters), promptSnippet: t.promptSnippet, promptGuidelines: t.promptGuidelines, executionMode: t.executionMode, exposure: t.exposure, defaultActive: t.defaultActive, constrainedSampling: data(t.constrainedSampling) });
     },
     registerCommand(name, o) {
       if (typeof o?.handler !== "function") throw new Error(`Command "/${name}" must define handler().`);

@@ -41,7 +41,8 @@ func TestCompatFlags(t *testing.T) {
 			`-messages.0.content.0.type "text"`, `-messages.0.content.0.text "hm"`,
 			`+messages.0.content.0.type "thinking"`, `+messages.0.content.0.thinking "hm"`, `+messages.0.content.0.signature ""`,
 		}},
-		{Name: "supportsStrictTools", Value: `true`},
+		{Name: "supportsStrictTools", Value: `true`}, // no tool asks for it
+		{Name: "supportsStrictTools", Value: `true`, Prepare: llmtest.PreferStrict, Want: []string{"+tools.0.strict true", "+tools.0.input_schema.additionalProperties false"}},
 		{Name: "supportsMidConvoEffort", Value: `true`, Prepare: said("low", llm.NewText("a")), Want: []string{
 			display, budget, adaptive, `+thinking.block_binding.prefix_mismatch_behavior "drop_block"`, `+output_config.effort "low"`,
 			interleaved, "+header.Anthropic-Beta " + betaEffort,

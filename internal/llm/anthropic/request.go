@@ -35,6 +35,7 @@ type compat struct {
 	EmptySignature   bool      `json:"allowEmptySignature"`
 	AdaptiveThinking bool      `json:"forceAdaptiveThinking"`
 	MidConvoEffort   bool      `json:"supportsMidConvoEffort"`
+	StrictTools      bool      `json:"supportsStrictTools"`
 	Fallbacks        []allowed `json:"allowedFallbackModels"`
 }
 
@@ -56,8 +57,9 @@ type call struct {
 	maxTokens int64
 	thinking  *thinking
 	output    *outputConfig
-	effort    string // told by a message at the end, "" for none
-	level     string // what the provider calls the thinking level, when it differs or is told
+	schemas   []jsonx.Raw // of strict tools, nil for the others
+	effort    string      // told by a message at the end, "" for none
+	level     string      // what the provider calls the thinking level, when it differs or is told
 }
 
 // newCall decides what a request asks for; the error is an *llm.Error.
@@ -70,6 +72,10 @@ func newCall(req *llm.Request) (*call, error) {
 	}
 	if req.APIKey == "" && !ownsAuth(c.extra()) {
 		return nil, wire.NoKey(req.Model)
+	}
+	var err error
+	if c.schemas, err = strictRule(c.compat.StrictTools).Schemas(req.Tools); err != nil {
+		return nil, &llm.Error{Kind: llm.ErrBadRequest, Message: textBadRequest + err.Error(), Err: err}
 	}
 	c.oauth = strings.Contains(req.APIKey, oauthKey) && req.Model.Provider != "github-copilot"
 	if !req.NoCache {
@@ -275,7 +281,8 @@ type (
 		Name        string        `json:"name"`
 		Description string        `json:"description"`
 		Eager       bool          `json:"eager_input_streaming,omitzero"`
-		Schema      inputSchema   `json:"input_schema"`
+		Strict      bool          `json:"strict,omitzero"`
+		Schema      any           `json:"input_schema"` // inputSchema, or a strict schema
 		Cache       *cacheControl `json:"cache_control,omitzero"`
 	}
 	// inputSchema is what the provider accepts at the root of a schema.
@@ -314,19 +321,10 @@ func (c *call) system() []block {
 
 func (c *call) tools() []tool {
 	out := make([]tool, 0, len(c.req.Tools))
-	for _, spec := range c.req.Tools {
-		t := tool{Name: spec.Name, Description: spec.Description, Eager: on(c.compat.Eager, true)}
-		// A schema that does not decode becomes one without properties: the provider
-		// would reject the whole request for it.
-		if len(spec.Parameters) == 0 || jsonx.Unmarshal(spec.Parameters, &t.Schema) != nil {
-			t.Schema = inputSchema{}
-		}
-		t.Schema.Type = "object"
-		if t.Schema.Properties.Kind() != '{' {
-			t.Schema.Properties = jsonx.Raw("{}")
-		}
-		if t.Schema.Required.Kind() != '[' {
-			t.Schema.Required = jsonx.Raw("[]")
+	for i, spec := range c.req.Tools {
+		t := tool{Name: spec.Name, Description: spec.Description, Eager: on(c.compat.Eager, true), Schema: laxSchema(spec.Parameters)}
+		if c.schemas[i] != nil {
+			t.Schema, t.Strict = c.schemas[i], true
 		}
 		out = append(out, t)
 	}
@@ -334,4 +332,21 @@ func (c *call) tools() []tool {
 		out[n-1].Cache = c.cache
 	}
 	return out
+}
+
+// laxSchema returns a schema as the provider accepts it. One that does not decode becomes
+// one without properties: the provider would reject the whole request for it.
+func laxSchema(parameters jsonx.Raw) inputSchema {
+	var s inputSchema
+	if len(parameters) == 0 || jsonx.Unmarshal(parameters, &s) != nil {
+		s = inputSchema{}
+	}
+	s.Type = "object"
+	if s.Properties.Kind() != '{' {
+		s.Properties = jsonx.Raw("{}")
+	}
+	if s.Required.Kind() != '[' {
+		s.Required = jsonx.Raw("[]")
+	}
+	return s
 }

@@ -89,7 +89,11 @@ func (c *call) getenv(name string) string {
 
 // request returns the request with its credentials; the error is an *llm.Error.
 func (c *call) request(ctx context.Context) (wire.Request, error) {
-	content, err := jsonx.Marshal(c.body())
+	b, err := c.body()
+	if err != nil {
+		return wire.Request{}, &llm.Error{Kind: llm.ErrBadRequest, Message: textBadRequest + err.Error(), Err: err}
+	}
+	content, err := jsonx.Marshal(b)
 	if err != nil {
 		return wire.Request{}, &llm.Error{Kind: llm.ErrBadRequest, Message: textBadRequest + err.Error(), Err: err}
 	}

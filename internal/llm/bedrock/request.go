@@ -1,6 +1,7 @@
 package bedrock
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/isotope-agent/isotope/internal/jsonx"
@@ -37,6 +38,7 @@ type (
 		Name        string `json:"name"`
 		Description string `json:"description,omitzero"`
 		Schema      schema `json:"inputSchema"`
+		Strict      bool   `json:"strict,omitzero"`
 	}
 	schema struct {
 		JSON jsonx.Raw `json:"json"`
@@ -68,7 +70,7 @@ type (
 )
 
 // body returns the request's JSON.
-func (c *call) body() *requestBody {
+func (c *call) body() (*requestBody, error) {
 	b := &requestBody{Inference: inference{llm.AnswerBudget(c.req)}}
 	b.Fields = c.think(&b.Inference.MaxTokens)
 	cache := c.cachePoint()
@@ -79,21 +81,54 @@ func (c *call) body() *requestBody {
 			b.System = append(b.System, block{Cache: cache})
 		}
 	}
-	b.Tools = tools(c.req, b.Messages)
-	return b
+	var err error
+	b.Tools, err = tools(c.req, b.Messages)
+	return b, err
+}
+
+// compat are the flags of Model.Compat that this protocol knows.
+type compat struct {
+	Strict bool `json:"supportsStrictMode"`
+}
+
+// strictRule returns what strict tools may be. More of them, or more optional members in
+// all, make Claude reject the request.
+func strictRule(m *llm.Model) (llm.StrictRule, error) {
+	var c compat
+	if len(m.Compat) > 0 {
+		if err := jsonx.Unmarshal(m.Compat, &c); err != nil {
+			return llm.StrictRule{}, fmt.Errorf("compat of %s: %w", m.Ref(), err)
+		}
+	}
+	r := llm.StrictRule{On: c.Strict}
+	if isClaude(m) {
+		r.Tools, r.Options = 20, 16
+	}
+	return r, nil
 }
 
 // tools declares the tools. A history with calls needs a declaration even where the
 // request has no tools (summaries).
-func tools(req *llm.Request, history []message) *toolConfig {
+func tools(req *llm.Request, history []message) (*toolConfig, error) {
+	rule, err := strictRule(req.Model)
+	if err != nil {
+		return nil, err
+	}
+	schemas, err := rule.Schemas(req.Tools)
+	if err != nil {
+		return nil, err
+	}
 	empty := jsonx.Raw(`{"type":"object","properties":{}}`)
 	t := &toolConfig{}
-	for _, spec := range req.Tools {
-		parameters := spec.Parameters
-		if parameters.Kind() != '{' {
+	for i, spec := range req.Tools {
+		parameters, strict := spec.Parameters, schemas[i] != nil
+		switch {
+		case strict:
+			parameters = schemas[i]
+		case parameters.Kind() != '{':
 			parameters = empty
 		}
-		t.Tools = append(t.Tools, tool{toolSpec{spec.Name, spec.Description, schema{parameters}}})
+		t.Tools = append(t.Tools, tool{toolSpec{spec.Name, spec.Description, schema{parameters}, strict}})
 	}
 	if len(t.Tools) == 0 {
 		seen := map[string]bool{}
@@ -101,15 +136,15 @@ func tools(req *llm.Request, history []message) *toolConfig {
 			for _, b := range m.Content {
 				if b.Use != nil && !seen[b.Use.Name] {
 					seen[b.Use.Name] = true
-					t.Tools = append(t.Tools, tool{toolSpec{b.Use.Name, "Not to be called.", schema{empty}}})
+					t.Tools = append(t.Tools, tool{toolSpec{b.Use.Name, "Not to be called.", schema{empty}, false}})
 				}
 			}
 		}
 	}
 	if len(t.Tools) == 0 {
-		return nil
+		return nil, nil
 	}
-	return t
+	return t, nil
 }
 
 // cachePoint returns the marker of what is to be cached, nil for none.

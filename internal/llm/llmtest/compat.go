@@ -79,6 +79,13 @@ func RunCompat(t *testing.T, p Protocol, decoder any, flags []CompatFlag) {
 	})
 }
 
+// PreferStrict makes the tools of a request prefer to be strict.
+func PreferStrict(req *llm.Request) {
+	for i := range req.Tools {
+		req.Tools[i].Sampling = llm.SamplingPrefer
+	}
+}
+
 // flag compares requests with and without a flag.
 func (p Protocol) flag(t *testing.T, f CompatFlag) {
 	name := strconv.Quote(f.Name)

@@ -41,7 +41,12 @@ func (p *provider) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.E
 			yield(llm.Event{}, wire.NoKey(req.Model))
 			return
 		}
-		resp, err := p.client.Post(ctx, wire.Request{URL: endpoint(req), Header: h, Body: body(req), Explain: explain})
+		b, err := body(req)
+		if err != nil {
+			yield(llm.Event{}, err)
+			return
+		}
+		resp, err := p.client.Post(ctx, wire.Request{URL: endpoint(req), Header: h, Body: b, Explain: explain})
 		if err != nil {
 			yield(llm.Event{}, err)
 			return

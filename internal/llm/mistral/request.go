@@ -1,6 +1,7 @@
 package mistral
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/isotope-agent/isotope/internal/jsonx"
@@ -57,24 +58,51 @@ type (
 		Name        string    `json:"name"`
 		Description string    `json:"description"`
 		Parameters  jsonx.Raw `json:"parameters"`
+		Strict      bool      `json:"strict"`
 	}
 )
 
+// compat are the flags of Model.Compat that this protocol knows.
+type compat struct {
+	Strict bool `json:"supportsStrictMode"`
+}
+
 // body returns the request's JSON.
-func body(req *llm.Request) *requestBody {
+func body(req *llm.Request) (*requestBody, error) {
 	r := &requestBody{Model: req.Model.ID, Stream: true, Messages: messages(req), MaxTokens: llm.AnswerBudget(req)}
-	for _, spec := range req.Tools {
-		f := function{spec.Name, spec.Description, spec.Parameters}
-		if f.Parameters.Kind() != '{' {
-			f.Parameters = jsonx.Raw(`{"type":"object","properties":{}}`)
-		}
-		r.Tools = append(r.Tools, tool{"function", f})
+	if err := r.declare(req); err != nil {
+		return nil, &llm.Error{Kind: llm.ErrBadRequest, Message: err.Error(), Err: err}
 	}
 	r.think(req)
 	if !req.NoCache {
 		r.CacheKey = req.SessionID
 	}
-	return r
+	return r, nil
+}
+
+// declare declares the tools.
+func (r *requestBody) declare(req *llm.Request) error {
+	var c compat
+	if len(req.Model.Compat) > 0 {
+		if err := jsonx.Unmarshal(req.Model.Compat, &c); err != nil {
+			return fmt.Errorf("compat of %s: %w", req.Model.Ref(), err)
+		}
+	}
+	schemas, err := llm.StrictRule{On: c.Strict}.Schemas(req.Tools)
+	if err != nil {
+		return err
+	}
+	for i, spec := range req.Tools {
+		f := function{spec.Name, spec.Description, spec.Parameters, schemas[i] != nil}
+		switch {
+		case f.Strict:
+			f.Parameters = schemas[i]
+		case f.Parameters.Kind() != '{':
+			f.Parameters = jsonx.Raw(`{"type":"object","properties":{}}`)
+		}
+		r.Tools = append(r.Tools, tool{"function", f})
+	}
+	return nil
 }
 
 // think sets how much the model is to reason: models with words for it take an effort,

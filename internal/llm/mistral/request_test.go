@@ -79,8 +79,8 @@ func TestWholeRequest(t *testing.T) {
 	body, r := sent(t, req)
 	check(t, body, `{"model":"test-model","stream":true,"messages":[{"role":"system","content":"Be brief."},
 		{"role":"user","content":[{"type":"text","text":"hi"},{"type":"image_url","image_url":"data:image/png;base64,AA=="}]}],
-		"tools":[{"type":"function","function":{"name":"read","description":"Reads","parameters":{"type":"object"}}},
-			{"type":"function","function":{"name":"ls","description":"","parameters":{"type":"object","properties":{}}}}],
+		"tools":[{"type":"function","function":{"name":"read","description":"Reads","parameters":{"type":"object"},"strict":false}},
+			{"type":"function","function":{"name":"ls","description":"","parameters":{"type":"object","properties":{}},"strict":false}}],
 		"max_tokens":16384,"prompt_mode":"reasoning","prompt_cache_key":"s-1"}`)
 	if want := "http://provider.invalid/x/v1/chat/completions"; r.URL.String() != want {
 		t.Errorf("sent to %s, want %s", r.URL, want)
@@ -217,12 +217,15 @@ func TestReasoning(t *testing.T) {
 		m.ThinkingLevelMap = tt.words
 		req := request(m, user(llm.NewText("hi")))
 		req.Thinking = tt.level
-		b := body(req)
+		b, err := body(req)
+		if err != nil {
+			t.Fatal(err)
+		}
 		if b.PromptMode != tt.mode || b.Effort != tt.effort {
 			t.Errorf("%v %s: mode %q, effort %q", tt.words, tt.level, b.PromptMode, b.Effort)
 		}
 		m.Reasoning = false
-		if b := body(req); b.PromptMode != "" || b.Effort != "" {
+		if b, _ := body(req); b.PromptMode != "" || b.Effort != "" {
 			t.Errorf("a model that does not reason: %+v", b)
 		}
 	}

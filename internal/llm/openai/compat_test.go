@@ -111,6 +111,9 @@ func TestCompatFlags(t *testing.T) {
 		{Name: "supportsMidConvoSystemMessages", Value: `true`},
 		{Name: "supportsMidConvoToolAdditions", Value: `true`},
 		{Name: "supportsStrictMode", Value: `true`, Want: []string{"+tools.0.function.strict false"}},
+		{Name: "supportsStrictMode", Value: `true`, Prepare: llmtest.PreferStrict, Want: []string{
+			"+tools.0.function.strict true", "+tools.0.function.parameters.additionalProperties false",
+		}},
 		{Name: "cacheControlFormat", Value: `"anthropic"`, Want: []string{
 			`-messages.0.content "Be brief."`, `+messages.0.content.0.type "text"`, `+messages.0.content.0.text "Be brief."`,
 			`+messages.0.content.0.cache_control.type "ephemeral"`, `+messages.1.content.0.cache_control.type "ephemeral"`, `+tools.0.cache_control.type "ephemeral"`,

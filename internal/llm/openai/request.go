@@ -44,7 +44,10 @@ func body(req *llm.Request, c *compat) (*jsonx.Object, error) {
 	history := llm.Replay(req.Messages, m)
 	maxTokens := llm.AnswerBudget(req)
 	msgs := messages(req.System, history, m, c)
-	tools := declare(req.Tools, c)
+	tools, err := declare(req.Tools, c)
+	if err != nil {
+		return nil, err
+	}
 	long := c.longCache && wire.LongCache(req, nil)
 	if c.cacheControl == cacheControlAnthropic && !req.NoCache {
 		mark := &cacheControl{Type: "ephemeral"}
@@ -91,16 +94,24 @@ func body(req *llm.Request, c *compat) (*jsonx.Object, error) {
 	return &o, m.Sampling(t.level, &o)
 }
 
-func declare(specs []llm.ToolSpec, c *compat) []*tool {
+func declare(specs []llm.ToolSpec, c *compat) ([]*tool, error) {
+	schemas, err := llm.StrictRule{On: c.strict}.Schemas(specs)
+	if err != nil {
+		return nil, err
+	}
 	tools := make([]*tool, 0, len(specs))
-	for _, s := range specs {
+	for i, s := range specs {
 		t := &tool{Type: "function", Function: toolFunction{Name: s.Name, Description: s.Description, Parameters: s.Parameters}}
+		strict := schemas[i] != nil
+		if strict {
+			t.Function.Parameters = schemas[i]
+		}
 		if c.strict {
-			t.Function.Strict = new(bool)
+			t.Function.Strict = &strict
 		}
 		tools = append(tools, t)
 	}
-	return tools
+	return tools, nil
 }
 
 func hasToolHistory(history []llm.Message) bool {

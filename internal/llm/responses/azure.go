@@ -64,11 +64,9 @@ func (p *azure) body(req *llm.Request, c *compat) (*jsonx.Object, error) {
 	setCacheKey(&o, req, c)
 	o.Set("store", false)
 	setCap(&o, req, c)
-	strict := jsonx.Raw("false")
-	if !allowed(c.SupportsStrictMode) {
-		strict = nil
+	if err := setTools(&o, req, allowed(c.SupportsStrictMode), jsonx.Raw("false")); err != nil {
+		return nil, err
 	}
-	setTools(&o, req, strict)
 	think(&o, req, "")
 	return &o, req.Model.Sampling(level(req), &o)
 }

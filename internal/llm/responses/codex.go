@@ -52,9 +52,11 @@ func NewCodex(c *wire.Client, now func() time.Time) llm.Provider {
 func (p *codex) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Event, error] {
 	events := exchange(ctx, p.client, req, false, func(c *compat) (wire.Request, error) {
 		h, err := codexHeaders(req)
-		return wire.Request{
-			URL: codexEndpoint(req.Model.BaseURL), Header: h, Body: codexBody(req, c), Explain: p.explain,
-		}, err
+		if err != nil {
+			return wire.Request{}, err
+		}
+		b, err := codexBody(req, c)
+		return wire.Request{URL: codexEndpoint(req.Model.BaseURL), Header: h, Body: b, Explain: p.explain}, err
 	})
 	return func(yield func(llm.Event, error) bool) {
 		for e, err := range events {
@@ -129,7 +131,7 @@ func accountOf(token string) string {
 // codexBody returns the request's JSON. The system prompt is the first item of the
 // input: the backend puts the member "instructions" behind it, where every turn would
 // change what the prompt cache has seen.
-func codexBody(req *llm.Request, c *compat) *jsonx.Object {
+func codexBody(req *llm.Request, c *compat) (*jsonx.Object, error) {
 	var o jsonx.Object
 	o.Set("model", req.Model.ID)
 	o.Set("store", false)
@@ -144,11 +146,9 @@ func codexBody(req *llm.Request, c *compat) *jsonx.Object {
 	o.Set("tool_choice", "auto")
 	o.Set("parallel_tool_calls", true)
 	setCap(&o, req, c)
-	strict := jsonx.Raw("null")
-	if !allowed(c.SupportsStrictMode) {
-		strict = nil
+	if err := setTools(&o, req, allowed(c.SupportsStrictMode), jsonx.Raw("null")); err != nil {
+		return nil, err
 	}
-	setTools(&o, req, strict)
 	effort := codexEffort(req)
 	if update != "" {
 		effort = updatedEffort
@@ -156,7 +156,7 @@ func codexBody(req *llm.Request, c *compat) *jsonx.Object {
 	if effort != "" {
 		o.Set("reasoning", reasoning{Effort: effort, Summary: "auto"})
 	}
-	return &o
+	return &o, nil
 }
 
 // codexEffort returns how much a model is to reason in its own words, "" when it is not

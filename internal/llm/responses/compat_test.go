@@ -67,6 +67,7 @@ func TestCompatFlags(t *testing.T) {
 	llmtest.RunCompat(t, protocol(), responses.NewFlags(), slices.Concat(common(),
 		affinity("-header.X-Client-Request-Id session-1", "-header.Session-Id session-1"), []llmtest.CompatFlag{
 			{Name: "supportsStrictMode", Value: `true`, Want: []string{"+tools.0.strict false"}},
+			{Name: "supportsStrictMode", Value: `true`, Prepare: llmtest.PreferStrict, Want: []string{"+tools.0.strict true", "+tools.0.parameters.additionalProperties false"}},
 			{Name: "supportsStrictMode", Value: `false`},
 			{Name: "supportsLongCacheRetention", Value: `false`, Prepare: long, Want: []string{`-prompt_cache_retention "24h"`}},
 			{Name: "supportsLongCacheRetention", Value: `false`, Prepare: explicit, Want: []string{`-prompt_cache_options.ttl "30m"`}},
@@ -97,6 +98,7 @@ func TestCompatFlagsOfAzure(t *testing.T) {
 	llmtest.RunCompat(t, azureProtocol(nil), responses.NewFlags(), slices.Concat(common(), affinity("", ""),
 		inert("supportsLongCacheRetention", "supportsExplicitPromptCacheMode", "supportsMidConvoEffort"), []llmtest.CompatFlag{
 			{Name: "supportsStrictMode", Value: `false`, Want: []string{"-tools.0.strict false"}},
+			{Name: "supportsStrictMode", Value: `false`, Prepare: llmtest.PreferStrict, Want: []string{"-tools.0.strict true", "-tools.0.parameters.additionalProperties false"}},
 		},
 	))
 }
@@ -105,6 +107,7 @@ func TestCompatFlagsOfCodex(t *testing.T) {
 	llmtest.RunCompat(t, codexProtocol(), responses.NewFlags(), slices.Concat(common(), affinity("", ""),
 		inert("supportsLongCacheRetention", "supportsExplicitPromptCacheMode"), []llmtest.CompatFlag{
 			{Name: "supportsStrictMode", Value: `false`, Want: []string{"-tools.0.strict null"}},
+			{Name: "supportsStrictMode", Value: `false`, Prepare: llmtest.PreferStrict, Want: []string{"-tools.0.strict true", "-tools.0.parameters.additionalProperties false"}},
 			{Name: "supportsMidConvoEffort", Value: `true`, Want: []string{ // off is told like any other level
 				`-reasoning.effort "none"`, `+reasoning.effort "medium"`,
 				`+input.2.type "configuration_update"`, `+input.2.reasoning.effort "none"`,

@@ -98,11 +98,9 @@ func body(req *llm.Request, c *compat) (*jsonx.Object, error) {
 	if !limited {
 		setCap(&o, req, c)
 	}
-	strict := jsonx.Raw(nil)
-	if c.SupportsStrictMode != nil && *c.SupportsStrictMode {
-		strict = jsonx.Raw("false")
+	if err := setTools(&o, req, c.SupportsStrictMode != nil && *c.SupportsStrictMode, jsonx.Raw("false")); err != nil {
+		return nil, err
 	}
-	setTools(&o, req, strict)
 	think(&o, req, update)
 	return &o, req.Model.Sampling(level(req), &o)
 }
@@ -148,16 +146,26 @@ func setCap(o *jsonx.Object, req *llm.Request, c *compat) {
 	}
 }
 
-// setTools declares the tools; strict is the value of that member, nil for none.
-func setTools(o *jsonx.Object, req *llm.Request, strict jsonx.Raw) {
-	if len(req.Tools) == 0 {
-		return
+// setTools declares the tools. Where the model takes strict ones, each says whether it is
+// one; lax is what those say that are not.
+func setTools(o *jsonx.Object, req *llm.Request, strict bool, lax jsonx.Raw) error {
+	schemas, err := llm.StrictRule{On: strict}.Schemas(req.Tools)
+	if err != nil || len(req.Tools) == 0 {
+		return err
 	}
 	tools := make([]tool, 0, len(req.Tools))
-	for _, s := range req.Tools {
-		tools = append(tools, tool{Type: "function", Name: s.Name, Description: s.Description, Parameters: s.Parameters, Strict: strict})
+	for i, s := range req.Tools {
+		t := tool{Type: "function", Name: s.Name, Description: s.Description, Parameters: s.Parameters}
+		switch {
+		case schemas[i] != nil:
+			t.Parameters, t.Strict = schemas[i], jsonx.Raw("true")
+		case strict:
+			t.Strict = lax
+		}
+		tools = append(tools, t)
 	}
 	o.Set("tools", tools)
+	return nil
 }
 
 func level(req *llm.Request) llm.ThinkingLevel {

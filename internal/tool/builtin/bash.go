@@ -80,7 +80,7 @@ func NewBash(cfg BashConfig) tool.Tool {
 		guidelines = append(guidelines, "Commands find the current session and model in the environment variables "+cfg.EnvPrefix+"_*.")
 	}
 	return &bashTool{
-		about: newAbout("bash", bashDescription, bashSchema, "Run shell commands: build, test, version control, anything the system offers", guidelines...),
+		about: newAbout("bash", bashDescription, bashSchema, "Run shell commands: build, test, version control, anything the system offers", guidelines...).strictly(),
 		cfg:   cfg,
 	}
 }

@@ -51,7 +51,15 @@ type about struct {
 }
 
 func newAbout(name, description, schema, snippet string, guidelines ...string) about {
-	return about{llm.ToolSpec{Name: name, Description: strings.TrimSpace(description), Parameters: jsonx.Raw(schema)}, snippet, guidelines}
+	spec := llm.ToolSpec{Name: name, Description: strings.TrimSpace(description), Parameters: jsonx.Raw(schema)}
+	return about{spec, snippet, guidelines}
+}
+
+// strictly returns a tool whose arguments providers are to hold to its schema, where they
+// can.
+func (a about) strictly() about {
+	a.spec.Sampling = llm.SamplingPrefer
+	return a
 }
 
 // Spec implements tool.Tool.

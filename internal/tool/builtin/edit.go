@@ -65,7 +65,7 @@ func NewEdit(cfg Config) tool.Tool {
 	cfg.needFiles()
 	return &editTool{newAbout("edit", editDescription, editSchema, "Replace parts of a file, several in one call",
 		"Change existing files with edit, all changes of one file in one call.",
-		"Each oldText must be exactly as in the file and unique in it: as short as that allows, without overlaps, and without long unchanged stretches between changes."), cfg}
+		"Each oldText must be exactly as in the file and unique in it: as short as that allows, without overlaps, and without long unchanged stretches between changes.").strictly(), cfg}
 }
 
 // Run implements tool.Tool.

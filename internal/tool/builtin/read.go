@@ -63,7 +63,7 @@ type readPicture struct {
 // NewRead returns the tool that reads text files and pictures. Its memory does not
 // grow with the size of a text.
 func NewRead(cfg Config) tool.Tool {
-	return &readTool{newAbout("read", readDescription, readSchema, "Show the content of a file", "Look at files with read, not with cat or sed."), cfg}
+	return &readTool{newAbout("read", readDescription, readSchema, "Show the content of a file", "Look at files with read, not with cat or sed.").strictly(), cfg}
 }
 
 // Run implements tool.Tool.

@@ -34,7 +34,7 @@ type writeArgs struct {
 // NewWrite returns the tool that writes whole files. It is a tool.Ordered.
 func NewWrite(cfg Config) tool.Tool {
 	cfg.needFiles()
-	return &writeTool{newAbout("write", writeDescription, writeSchema, "Create a file or replace all of its content", "Use write for new files and for complete rewrites only."), cfg}
+	return &writeTool{newAbout("write", writeDescription, writeSchema, "Create a file or replace all of its content", "Use write for new files and for complete rewrites only.").strictly(), cfg}
 }
 
 // needFiles makes a queue when the configuration has none.
